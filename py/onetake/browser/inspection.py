@@ -1,0 +1,95 @@
+"""What `window.onetake.inspect()` returns: plain data, documented in the README, free of side effects."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onetake.browser.scope import Scope
+    from onetake.browser.voice import Reading, Voice
+    from onetake.life import Entry
+
+
+@dataclass(slots=True)
+class Times:
+    """When what happened to a unit, in milliseconds on `performance.now()`; None: not yet, or never."""
+
+    closed: float | None = None
+    requested: float | None = None
+    first_byte: float | None = None
+    first_sound: float | None = None
+    ended: float | None = None
+
+
+@dataclass(slots=True)
+class Floor:
+    """When the message was sent and how fast the model writes."""
+
+    sent: float | None = None
+    first_delta: float | None = None
+    last_delta: float | None = None
+    characters: int = 0
+
+    def snapshot(self) -> dict[str, Any]:
+        """`characters_per_second` counts from the first delta to the last; None while there is only one."""
+        speed = None
+        if self.first_delta is not None and self.last_delta is not None and self.last_delta > self.first_delta:
+            speed = self.characters / (self.last_delta - self.first_delta) * 1000
+        return {"sent": self.sent, "first_delta": self.first_delta, "chars_per_second": speed}
+
+
+def snapshot(voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any]) -> dict[str, Any]:
+    """The whole state as JSON-ready data (design 10)."""
+    reading = voice.reading
+    conductor = reading.conductor
+    context_js = voice.context_js
+    return {
+        "version": version("onetake"),
+        "generation": conductor.generation,
+        "state": conductor.state,
+        "cursor": reading.cutter.cursor,
+        "length": reading.cutter.length,
+        "final": reading.cutter.final,
+        "heard": conductor.heard,
+        "units": [_unit(entry, reading, voice) for entry in conductor.entries],
+        "counts": {
+            "syntheses": voice.past_syntheses + conductor.syntheses,
+            "stale_dropped": voice.past_stale_dropped + conductor.stale_dropped,
+            "underruns": voice.player.underruns,
+            "errors": voice.errors,
+            "live_proxies": scope.live["proxy"],
+            "live_nodes": scope.live["node"],
+        },
+        "audio": {
+            "state": context_js.state,
+            "sample_rate": context_js.sampleRate,
+            "base_latency": context_js.baseLatency,
+            "output_latency": getattr(context_js, "outputLatency", None),
+        },
+        "boot": boot,
+        "floor": floor.snapshot(),
+    }
+
+
+def _unit(entry: Entry, reading: Reading, voice: Voice) -> dict[str, Any]:
+    take = reading.takes.get(entry.asked) if entry.asked is not None else None
+    unit = entry.unit
+    rate = take.rate if take is not None else 0
+    return {
+        "generation": unit.generation,
+        "index": unit.index,
+        "start": unit.start,
+        "end": unit.end,
+        "text": unit.text,
+        "emotion": unit.emotion,
+        "state": entry.state.value,
+        "requests": int(entry.asked is not None),
+        "frames_received": take.frames if take is not None else 0,
+        "frames_played": round(entry.played_s * rate),
+        "rate": rate,
+        "heard": entry.heard_at,
+        "error": dict(zip(("code", "message"), entry.error, strict=True)) if entry.error else None,
+        "times": asdict(reading.times[unit.index]),
+    }

@@ -1,0 +1,24 @@
+"""Markdown marks that the local engines would name aloud ("asterisk", "hashtag") instead of obeying.
+
+    without_marks("## See **the** [docs](https://example.com)")   # "See the docs"
+
+Engines that take markdown as it is have no need of this. Pure: standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Linear on any input: every repetition is bounded or cannot match what ends it.
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,1000})\]\([^()\n]{1,2000}\)")
+_LINE_START = re.compile(r"^[ \t]{0,3}(?:#{1,6}|>|[*+-])[ \t]+", re.MULTILINE)
+_EMPHASIS = re.compile(
+    r"(?<![A-Za-z0-9])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![A-Za-z0-9])"  # not in 2*3
+    r"|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)"  # not in snake_case
+    r"|`{1,3}|~~"
+)
+
+
+def without_marks(text: str) -> str:
+    """`text` with links as their words and without heading, quote, bullet, emphasis and code marks."""
+    return _EMPHASIS.sub("", _LINE_START.sub("", _LINK.sub(r"\1", text)))

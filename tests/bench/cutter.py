@@ -1,0 +1,125 @@
+"""The speed of the text core, as JSON lines: name, value, unit, limit, ok.
+
+    python tests/bench/cutter.py
+
+Pure Python: runs on CPython as it is, and in Pyodide by importing this file and calling `run()`. Limits in
+seconds are those for Chromium. Ratios compare 8n with n on text made to be hard, where linear work gives 8
+and quadratic work 64.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TypedDict
+
+from onetake import Cutter, for_engine, speakable
+
+DELTA = 20  # code points per delta: what a fast model sends at a time
+UNIT_ENDS = 1_000
+LIMIT_S = 1.0
+LIMIT_TENFOLD = 12.0
+LIMIT_EIGHTFOLD = 16.0
+HOSTILE_LENGTH = 125_000
+
+_PARAGRAPH = (
+    "It is [softly] fine, 잠깐만요. 👩‍👩‍👧 Rest.\n\n"
+    "```card\n|a|\n```\n"
+    "One more line that goes on for a while. [emotion:warm]\n"
+)
+
+# What fills the first half of a text, and what the second.
+HOSTILE = {
+    "open fences": ("```\n", "```\n"),
+    "cards": ("```card\n```\n", "```card\n```\n"),
+    "cards left open": ("````card\n```\n", "```\n"),
+    "longer and longer fences": ("".join("`" * length + "\n" for length in range(3, 400)), "~~~\n"),
+    "fences that are code": ("```a`\n", "   ```card`\n"),
+    "backticks": ("`", "`"),
+    "tildes": ("~", "~\n"),
+    "brackets in brackets": ("[a", "]"),
+    "brackets beside brackets": ("[a][", "a]"),
+    "link definitions": ("[a]:\n", "[a][a]"),
+    "audio tags": ("[softly] ", "[softly]"),
+    "emotion tags": ("[emotion:joy] ", "[emotion:joy]" + "\n" * 999),
+    "cut emotion tags": ("[emotion:", "[emotion:a b "),
+    "white space around text": (" \t\n", "a" + " " * 999),
+    "text before white space": ("a", " "),
+    "carriage returns": ("\r", "\r\n"),
+    "one line": ("a", "a"),
+}
+
+
+class Figure(TypedDict):
+    """One line of the output."""
+
+    name: str
+    value: float
+    unit: str
+    limit: float
+    ok: bool
+
+
+def run() -> Iterator[Figure]:
+    """Measure everything; a figure is given as soon as it is known."""
+    small, large = _best_s(lambda: cut_reply(100_000)), _best_s(lambda: cut_reply(1_000_000))
+    yield _figure("cutter, 1,000,000 characters", large, "s", LIMIT_S)
+    yield _figure("cutter, 1,000,000 against 100,000 characters", large / small, "times", LIMIT_TENFOLD)
+    for name, halves in HOSTILE.items():
+        once, eightfold = (hostile(halves, HOSTILE_LENGTH * times) for times in (1, 8))
+        ratio = _best_s(lambda: speakable(eightfold)) / _best_s(lambda: speakable(once))  # noqa: B023
+        yield _figure(f"speakable, {name}, 8n against n", ratio, "times", LIMIT_EIGHTFOLD)
+        ratio = _best_s(lambda: _engine_text(eightfold)) / _best_s(lambda: _engine_text(once))  # noqa: B023
+        yield _figure(f"for_engine, {name}, 8n against n", ratio, "times", LIMIT_EIGHTFOLD)
+
+
+def hostile(halves: tuple[str, str], length: int) -> str:
+    """A text of `length` code points, of repeats of the first piece and then of the second."""
+    return "".join((piece * (length // 2 // len(piece) + 1))[: length // 2] for piece in halves)
+
+
+def cut_reply(length: int) -> int:
+    """Stream a reply of `length` code points as the page gets it; the number of its units."""
+    text = (_PARAGRAPH * (length // len(_PARAGRAPH) + 1))[:length]
+    every = length // UNIT_ENDS
+    cutter = Cutter()
+    units = 0
+    next_end = every
+    for start in range(0, length, DELTA):
+        cutter.feed(text[start : start + DELTA])
+        while next_end <= cutter.length:
+            cutter.end_unit(next_end)
+            next_end += every
+        for unit in cutter.take():
+            units += len(cutter.slice(unit.start, unit.end)) > 0
+    cutter.finish()
+    units += len(cutter.take())
+    return units
+
+
+def _engine_text(unit: str) -> str:
+    return for_engine(unit, audio_tags=False).text
+
+
+def _best_s(call: Callable[[], object]) -> float:
+    """The best of three runs: the others were disturbed."""
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return max(min(times), 1e-6)
+
+
+def _figure(name: str, value: float, unit: str, limit: float) -> Figure:
+    return {"name": name, "value": round(value, 4), "unit": unit, "limit": limit, "ok": value <= limit}
+
+
+if __name__ == "__main__":
+    missed = False
+    for figure in run():
+        print(json.dumps(figure, ensure_ascii=False), flush=True)
+        missed = missed or not figure["ok"]
+    sys.exit(missed)

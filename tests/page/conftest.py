@@ -1,0 +1,176 @@
+"""The real page in a real Chromium against the real server, both from the built wheel.
+
+    def test_it(server, browser):
+        browser.driver.get(server.url)
+        ...
+        assert browser.foreign_requests(server.url) == []
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NoReturn
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+START_S = 60  # importing the agent library takes seconds where two cores are busy
+STOP_S = 15
+
+ADDRESS = re.compile(r"^Onetake is at (http://\S+/)$", re.MULTILINE)
+
+
+class Server:
+    """A running `onetake`; `url` ends with a slash, `log` is what it has printed so far."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.url = ""
+        self._lines: list[str] = []
+        self._address: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def log(self) -> str:
+        return "".join(self._lines)
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            self._lines.append(line)
+            if found := ADDRESS.match(line):
+                self._address.put(found[1])
+        self._address.put(None)
+
+    def await_address(self) -> None:
+        """Wait for the line that names the address; fail with the log if the server ends or stays silent."""
+        try:
+            address = self._address.get(timeout=START_S)
+        except queue.Empty:
+            address = None
+        if address is None:
+            self.fail(f"printed no address within {START_S} s")
+        self.url = address
+
+    def stop(self) -> None:
+        """End it as a service manager does; fail if it died before, hangs or stumbles on the way out."""
+        died = self.process.poll()
+        self.process.terminate()
+        try:
+            status = self.process.wait(timeout=STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.fail(f"did not stop within {STOP_S} s of SIGTERM")
+        self._reader.join()
+        if died is not None:
+            self.fail(f"died with status {died}")
+        if status not in (0, -signal.SIGTERM) or "Traceback" in self.log:
+            self.fail(f"stumbled on its way out, status {status}")
+
+    def fail(self, what: str) -> NoReturn:
+        """Fail the test with what the server did and all it said."""
+        pytest.fail(f"The server {what}. Its log:\n{self.log}", pytrace=False)
+
+
+class Browser:
+    """Selenium's driver, and what the browser itself recorded: every request and every console message."""
+
+    def __init__(self, driver: Chrome) -> None:
+        self.driver = driver
+        self._events: list[dict[str, Any]] = []
+        self._console: list[dict[str, Any]] = []
+
+    def before_page(self, script: str) -> None:
+        """Run `script` in every page from now on before any script of the page."""
+        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+
+    def events(self, method: str) -> list[dict[str, Any]]:
+        """Parameters of all DevTools events of one kind so far, in order: `Network.responseReceived`, …"""
+        for entry in self.driver.get_log("performance"):
+            self._events.append(json.loads(entry["message"])["message"])
+        return [event["params"] for event in self._events if event["method"] == method]
+
+    def requests(self) -> list[dict[str, Any]]:
+        """The page's requests so far, in order: dicts with `url`, `method`, `headers`, maybe `postData`."""
+        return [params["request"] for params in self.events("Network.requestWillBeSent")]
+
+    def foreign_requests(self, origin: str) -> list[str]:
+        """URLs of requests that went elsewhere than `origin`, a URL ending with a slash."""
+        own = (origin, f"blob:{origin}", "data:")
+        return [request["url"] for request in self.requests() if not request["url"].startswith(own)]
+
+    def console_errors(self) -> list[str]:
+        """Messages of level SEVERE in the console so far: uncaught errors, failed loads, `console.error`."""
+        self._console += self.driver.get_log("browser")
+        return [entry["message"] for entry in self._console if entry["level"] == "SEVERE"]
+
+
+@pytest.fixture(scope="session")
+def run_server(
+    installed: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., AbstractContextManager[Server]]:
+    """`run_server(*arguments)`: a context manager that runs one more server, with these arguments."""
+
+    @contextmanager
+    def run(*arguments: str) -> Iterator[Server]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "onetake.server.cli", "--no-browser", "--port", "0", *arguments],
+            cwd=tmp_path_factory.mktemp("server"),  # nothing may come from the source tree
+            env=installed.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        server = Server(process)
+        try:
+            server.await_address()
+            yield server
+        except BaseException:
+            process.kill()
+            raise
+        server.stop()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def server(run_server: Callable[..., AbstractContextManager[Server]]) -> Iterator[Server]:
+    """The server of all page tests, with its defaults: the scripted companion and the local voices."""
+    with run_server() as server:
+        yield server
+
+
+@pytest.fixture
+def open_browser(chromium: Any) -> Callable[..., AbstractContextManager[Browser]]:
+    """`open_browser(*flags)`: a context manager that starts one more Chromium with a fresh profile."""
+
+    @contextmanager
+    def open_with(*flags: str) -> Iterator[Browser]:
+        options = ChromeOptions()
+        options.binary_location = chromium.browser
+        for flag in ("--headless=new", "--window-size=1280,900", *chromium.flags, *flags):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+        driver = Chrome(options=options, service=ChromeService(executable_path=chromium.driver))
+        try:
+            yield Browser(driver)
+        finally:
+            driver.quit()
+
+    return open_with
+
+
+@pytest.fixture
+def browser(open_browser: Callable[..., AbstractContextManager[Browser]]) -> Iterator[Browser]:
+    """A Chromium with a fresh profile, where audio needs a gesture as for any visitor (a click is one)."""
+    with open_browser() as browser:
+        yield browser

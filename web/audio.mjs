@@ -1,0 +1,40 @@
+// The page's one AudioContext, unlocked inside a gesture.
+//
+// Browsers let audio start only from the call stack of a user's gesture, which is gone by the time Python
+// runs (pyodide.md 21). So the gesture listeners live here and Python is given the context.
+
+let context = null;
+let sampleRate = 24000;
+
+/** The rate of the voice in use: a context at that rate plays blocks without resampling each of them. */
+export function useSampleRate(rate) {
+  if (context === null) sampleRate = rate;
+}
+
+/** The context, made at the first call. Outside a gesture it may be `suspended` until the next one. */
+export function audioContext() {
+  context ??= new AudioContext({ sampleRate, latencyHint: "interactive" });
+  return context;
+}
+
+/** True while the listener has paused: a gesture then must not start the sound again. */
+let held = false;
+
+/** Holds the audio clock, or lets it run. Neither is awaited: without a gesture `resume()` may never settle. */
+export function hold(on) {
+  held = on;
+  if (context === null) return;
+  if (on) void context.suspend();
+  else void context.resume();
+}
+
+function unlock() {
+  if (!held && audioContext().state !== "running") void context.resume();
+}
+
+/** Makes every gesture of the page unlock audio, synchronously. Returns its own undoing. */
+export function unlockOnGesture(target = window) {
+  const gestures = ["pointerdown", "pointerup", "keydown", "submit"];
+  for (const type of gestures) target.addEventListener(type, unlock, { capture: true });
+  return () => gestures.forEach((type) => target.removeEventListener(type, unlock, { capture: true }));
+}
