@@ -61,7 +61,7 @@ def chromium() -> Chromium:
     if found:
         return found
     packages = BROWSER_PACKAGES.get(os_id())
-    if packages and os.geteuid() == 0:
+    if packages and os.geteuid() == 0 and shutil.which("apt-get"):
         install = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
         for command in (["apt-get", "update"], install):
             done = subprocess.run(

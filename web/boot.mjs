@@ -156,12 +156,25 @@ async function boot() {
 /** Part of what `inspect()` returns (design 10). */
 const bootSnapshot = () => ({ ready_ms: phases.ready ?? null, from_snapshot: false, phases: { ...phases } });
 
+/** What `inspect()` returns until Python can tell: the same fields, nothing in them yet. */
+const bootingSnapshot = () => ({
+  version: null,
+  generation: 0,
+  state: byId("boot").classList.contains("failed") ? "failed" : "booting",
+  cursor: 0,
+  length: 0,
+  final: false,
+  heard: 0,
+  units: [],
+  counts: { syntheses: 0, stale_dropped: 0, underruns: 0, errors: 0, live_proxies: 0, live_nodes: 0 },
+  audio: { state: null, sample_rate: null, base_latency: null, output_latency: null },
+  boot: bootSnapshot(),
+  floor: { sent: null, first_delta: null, chars_per_second: null },
+});
+
 window.onetake = {
   /** A snapshot of the voice as plain JSON, free of side effects; its fields are in the README. */
-  inspect: () =>
-    python === null
-      ? { state: byId("boot").classList.contains("failed") ? "failed" : "booting", boot: bootSnapshot() }
-      : JSON.parse(python.inspect(JSON.stringify(bootSnapshot()))),
+  inspect: () => (python === null ? bootingSnapshot() : JSON.parse(python.inspect(JSON.stringify(bootSnapshot())))),
 };
 
 listenToWriting();

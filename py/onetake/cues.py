@@ -40,7 +40,10 @@ class ReplyFinal:
 
 @dataclass(frozen=True, slots=True)
 class ReplyFailed:
-    """The reply ended in an error or was lost. Units closed before are spoken to their end."""
+    """The reply ended in an error or was lost. Units closed before are spoken to their end.
+
+    Passed over after `ReplyFinal` (nothing is missing) and after `Stop` (nobody waits for it).
+    """
 
     code: str
     message: str
@@ -104,7 +107,7 @@ class SynthesisFailed:
 
 @dataclass(frozen=True, slots=True)
 class PlaybackStarted:
-    """The first sample of the take sounds."""
+    """The first sample of the take sounds. A take without samples has no such report, nor the two below."""
 
     token: Token
 
@@ -144,12 +147,17 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Leave the unit that sounds, or is next to sound, and go on with the one after it."""
+    """Leave the unit that sounds, or is next to sound, and go on with the one after it. Keeps a pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Sound `unit` again from its start, from the audio that is here; then go on where it was."""
+    """Sound `unit` again, at once and from its start, from the audio that is here.
+
+    Then the unit that this interrupts sounds from its start, if it comes later in the reply, and the others
+    follow. Ends a pause. A unit dropped before it was asked for is asked for now, once. For a unit that has yet
+    to sound nothing changes.
+    """
 
     unit: int
 
@@ -189,7 +197,7 @@ class AbortSynthesis:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """Put the take asked for under `take` on the timeline, right after what is on it, as performance `token`."""
+    """Put the take asked for under `take` on the timeline, after what is on it, as performance `token`."""
 
     token: Token
     take: Token

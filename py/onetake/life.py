@@ -33,7 +33,7 @@ class Turn(StrEnum):
     PLAY_OUT = "play_out"  # its last sample has sounded
     END_EMPTY = "end_empty"  # it has no sound: nothing for the engine to say, or an empty take
     FAIL = "fail"
-    DROP = "drop"  # reset, stop, skip or dispose
+    DROP = "drop"  # reset, stop, skip, dispose, or left for the replay of a later unit
     REQUEUE = "requeue"  # the listener went back: it will sound again from its start
 
 

@@ -149,7 +149,7 @@ def server(run_server: Callable[..., AbstractContextManager[Server]]) -> Iterato
         yield server
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_browser(chromium: Any) -> Callable[..., AbstractContextManager[Browser]]:
     """`open_browser(*flags)`: a context manager that starts one more Chromium with a fresh profile."""
 

@@ -109,10 +109,12 @@ class Listener:
         method = "POST" if self.body else "GET"
         headers = [(b"content-type", b"application/json")]
         scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-            "path": self.path, "raw_path": self.path.encode(), "query_string": b"", "root_path": "",
-            "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-        }  # fmt: skip
+            "type": "http",
+            "method": method,
+            "path": self.path,
+            "query_string": b"",
+            "headers": headers,
+        }
         await self.app(scope, self._receive, self._send)
 
     async def _receive(self) -> dict[str, Any]:
@@ -200,7 +202,8 @@ async def test_the_first_line_is_sent_before_the_engine_has_finished() -> None:
 
 async def test_an_engine_that_fails_before_sound_gives_a_status() -> None:
     listener = await speak(Rehearsed(BROKEN), text="Hi")
-    assert (listener.status, listener.error) == (502, {"code": "engine_failed", "message": "The engine broke."})
+    assert listener.status == 502
+    assert listener.error == {"code": "engine_failed", "message": "The engine broke."}
 
 
 async def test_an_engine_that_stays_silent_is_a_gateway_timeout() -> None:
@@ -313,7 +316,7 @@ async def test_a_take_that_fails_gives_its_place_back() -> None:
 
 @contextlib.asynccontextmanager
 async def serving(app: FastAPI) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection to a real server of `app`. The socket listens from the start, so nothing need be waited for."""
+    """A connection to a real server of `app`. The socket listens before it starts: nothing need be awaited."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         running = asyncio.create_task(server.serve(sockets=[listening]))
@@ -329,9 +332,14 @@ async def serving(app: FastAPI) -> AsyncIterator[tuple[asyncio.StreamReader, asy
 async def test_over_a_real_socket_lines_stream_and_leaving_ends_the_synthesis() -> None:
     engine = Rehearsed(SOUND, asyncio.Event())
     async with serving(Listener(engine, text="Hi").app) as (reader, writer):
-        body = b'{"text": "Hi"}'
-        head = f"POST /speech HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-        writer.write(head.encode() + b"\r\n\r\n" + body)
+        body = '{"text": "Hi"}'
+        head = (
+            "POST /speech HTTP/1.1",
+            "host: x",
+            "content-type: application/json",
+            f"content-length: {len(body)}",
+        )
+        writer.write("\r\n".join((*head, "", body)).encode())
         await asyncio.wait_for(reader.readuntil(b'"channels": 1}\n'), 10)
         assert not engine.closed.is_set()
         writer.close()

@@ -15,6 +15,11 @@ from onetake.server.speech.script import foreign_script
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @pytest.mark.parametrize(
     ("text", "script"),
     [

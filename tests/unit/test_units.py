@@ -54,7 +54,9 @@ EMOTIONS = [
     pytest.param("Hi [EMOTION:Warm]", "Hi", "warm", id="in_any_case"),
     pytest.param("Hi [emotion: warm ]", "Hi", "warm", id="with_blanks"),
     pytest.param("Hi [emotion:very happy]", "Hi", "very happy", id="of_two_words"),
-    pytest.param("Hi [emotion:joy] [emotion:sad]\n[emotion:warm] ", "Hi", "warm", id="several_last_one_counts"),
+    pytest.param(
+        "Hi [emotion:joy] [emotion:sad]\n[emotion:warm] ", "Hi", "warm", id="several_last_one_counts"
+    ),
     pytest.param("Hi [emotion:war", "Hi", "war", id="cut"),
     pytest.param("Hi [emotion:", "Hi", None, id="cut_before_its_name"),
     pytest.param("Hi [emotion:joy][emotion:", "Hi", "joy", id="cut_before_its_name_after_another"),

@@ -44,7 +44,6 @@ def snapshot(voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any]) -> 
     """The whole state as JSON-ready data (design 10)."""
     reading = voice.reading
     conductor = reading.conductor
-    context_js = voice.context_js
     return {
         "version": version("onetake"),
         "generation": conductor.generation,
@@ -57,19 +56,24 @@ def snapshot(voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any]) -> 
         "counts": {
             "syntheses": voice.past_syntheses + conductor.syntheses,
             "stale_dropped": voice.past_stale_dropped + conductor.stale_dropped,
-            "underruns": voice.player.underruns,
+            "underruns": voice.player.underruns if voice.player is not None else 0,
             "errors": voice.errors,
             "live_proxies": scope.live["proxy"],
             "live_nodes": scope.live["node"],
         },
-        "audio": {
-            "state": context_js.state,
-            "sample_rate": context_js.sampleRate,
-            "base_latency": context_js.baseLatency,
-            "output_latency": getattr(context_js, "outputLatency", None),
-        },
+        "audio": _audio(voice.context_js),
         "boot": boot,
         "floor": floor.snapshot(),
+    }
+
+
+def _audio(context_js: Any) -> dict[str, Any]:
+    """Latencies in seconds; None before the first reply, and where the browser does not tell."""
+    return {
+        "state": getattr(context_js, "state", None),
+        "sample_rate": getattr(context_js, "sampleRate", None),
+        "base_latency": getattr(context_js, "baseLatency", None),
+        "output_latency": getattr(context_js, "outputLatency", None),
     }
 
 

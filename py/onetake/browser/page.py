@@ -52,7 +52,7 @@ class Page:
         self._ids: dict[str, Any] = {}
         self.voice = Voice(
             scope,
-            web().audioContext(),
+            web().audioContext,
             speech_url=base + "speech",
             voice=voice["id"] if voice else None,
             concurrency=voice["concurrency"] if voice else 1,

@@ -28,6 +28,7 @@ class ReplyStream:
         self._adapter = open_adapter("onetake")
         self._signal_js = scope.abort_controller().signal
         self.reading = False
+        self._stop_at: int | None = None  # the listener stopped before the server had told the reply's id
         #: The reply's id, once the server has told it.
         self.id: str | None = None
 
@@ -48,6 +49,7 @@ class ReplyStream:
     async def stop(self, heard: int) -> None:
         """End the writing, and tell the conversation how far the reply was heard (a code point)."""
         if self.id is None:
+            self._stop_at = heard
             return
         await self._request("DELETE", f"replies/{self.id}")
         await self._request("PUT", f"replies/{self.id}/heard", {"at": heard})
@@ -100,6 +102,8 @@ class ReplyStream:
             return
         if isinstance(event, Start):
             self.id = event.reply
+            if self._stop_at is not None:
+                self._scope.spawn(self.stop(self._stop_at))
         self._on_event(event)
 
 

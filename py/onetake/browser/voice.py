@@ -1,6 +1,6 @@
 """A voice for streaming replies: cutter, conductor, synthesis and player joined, for one reply at a time.
 
-    voice = Voice(scope, audio_context_js, speech_url="/speech", voice=None, concurrency=2, audio_tags=False)
+    voice = Voice(scope, audio_context, speech_url="/speech", voice=None, concurrency=2, audio_tags=False, …)
     voice.begin()                       # a new reply; an older one falls silent
     voice.delta("One moment. "); voice.unit_end(11); voice.delta("Here it is."); voice.final()
     voice.reset()                       # the reply is written anew: silent at once
@@ -42,8 +42,9 @@ class Reading:
 class Voice:
     """Speaks one reply at a time, each unit as one take. Nothing of an older reply or generation is heard.
 
-    `context_js` is the AudioContext, which may still be suspended: the state is then `blocked` as soon as
-    something is due, and playback begins at the first sample once it runs.
+    `audio_context` gives the AudioContext; it is asked at the first reply, by when there has been a gesture. It
+    may still be suspended: the state is then `blocked` as soon as something is due, and playback begins at the
+    first sample once it runs.
     `hold(True)` has to stop the context's clock, `hold(False)` to let it run.
     `on_change` is called after anything may have changed, `on_unit` for each change of a unit's state.
     """
@@ -51,7 +52,7 @@ class Voice:
     def __init__(
         self,
         scope: Scope,
-        context_js: Any,
+        audio_context: Callable[[], Any],
         *,
         speech_url: str,
         voice: str | None,
@@ -62,7 +63,9 @@ class Voice:
         on_unit: Callable[[Unit, cues.UnitChanged], object],
     ) -> None:
         self._scope = scope
-        self.context_js = context_js
+        self._audio_context = audio_context
+        #: The AudioContext, once there has been a reply.
+        self.context_js: Any = None
         self._speech_url = speech_url
         self._voice = voice
         self._concurrency = concurrency
@@ -71,18 +74,21 @@ class Voice:
         self._on_change = on_change
         self._on_unit = on_unit
         self._pace = Pace()
-        self.player = Player(scope, context_js, self._heard_from_player)
+        self.player: Player | None = None
         self.reading = Reading(concurrency, self._pace)
         self.errors = 0
         # What replies before this one counted.
         self.past_syntheses = 0
         self.past_stale_dropped = 0
-        scope.listen(context_js, "statechange", self._on_audio_state)
 
     # -- the reply -----------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Begin a new reply. What was still sounding or waiting of the one before is gone."""
+        if self.player is None:
+            self.context_js = self._audio_context()
+            self.player = Player(self._scope, self.context_js, lambda event: self._handle(self.reading, event))
+            self._scope.listen(self.context_js, "statechange", self._on_audio_state)
         before = self.reading
         self._handle(before, cues.Dispose())
         self.past_syntheses += before.conductor.syntheses
@@ -137,14 +143,11 @@ class Voice:
     def heard(self) -> int:
         """Code point of the reply up to which the listener has heard it; 0 if nothing."""
         reading = self.reading
-        if (entry := reading.conductor.sounding) is not None:
+        if self.player is not None and (entry := reading.conductor.sounding) is not None:
             self._handle(reading, cues.PlaybackPosition(entry.token, self.player.position(entry.token)))
         return reading.conductor.heard
 
     # -- events in, effects out ----------------------------------------------------------------
-
-    def _heard_from_player(self, event: cues.Event) -> None:
-        self._handle(self.reading, event)
 
     def _handle(self, reading: Reading, event: cues.Event) -> None:
         self._note_time(reading, event)
@@ -154,18 +157,21 @@ class Voice:
             self._on_change()
 
     def _carry_out(self, reading: Reading, effect: cues.Effect) -> None:
+        player = self.player
+        if player is None:
+            return  # before the first reply there is nothing to do it to
         match effect:
             case cues.Synthesise(token, text):
                 self._synthesise(reading, token, text)
             case cues.AbortSynthesis(token):
                 reading.requests.pop(token).dispose()  # closes the connection
             case cues.Play(token, take):
-                self.player.play(token, reading.takes[take])
+                player.play(token, reading.takes[take])
                 self._on_audio_state()
             case cues.Withdraw(token):
-                self.player.withdraw(token)
+                player.withdraw(token)
             case cues.Silence():
-                self.player.silence()
+                player.silence()
             case cues.Hold():
                 self._hold(True)
             case cues.Proceed():
@@ -211,14 +217,10 @@ class Voice:
     # -- when what happened --------------------------------------------------------------------
 
     def _note_time(self, reading: Reading, event: cues.Event) -> None:
-        token = getattr(event, "token", None)
-        times = reading.times.get(token.unit) if token is not None else None
-        if times is None or token.generation > reading.conductor.generation:
-            return
         match event:
-            case cues.AudioReceived() if times.first_byte is None:
+            case cues.AudioReceived(token) if (times := reading.times.get(token.unit)) and times.first_byte is None:
                 times.first_byte = now_ms()
-            case cues.PlaybackStarted(token) if times.first_sound is None:
-                times.first_sound = self.player.started_at_ms(token, now_ms())
-            case cues.PlaybackEnded():
+            case cues.PlaybackStarted(token) if (times := reading.times.get(token.unit)) and self.player is not None:
+                times.first_sound = times.first_sound or self.player.started_at_ms(token, now_ms())
+            case cues.PlaybackEnded(token) if times := reading.times.get(token.unit):
                 times.ended = now_ms()

@@ -71,15 +71,15 @@ def _instructions(ctx: RunContext[Deps]) -> str:
 
 
 _MANNER = """\
-You are a warm and attentive companion. Answer in the listener's language, in plain words and short paragraphs.
-When you need a tool, say in a few words what you are about to do, then call it. The calendar holds made-up
-entries for demonstration: say so if it matters."""
+You are a warm and attentive companion. Answer in the listener's language, in plain words and short
+paragraphs. When you need a tool, say in a few words what you are about to do, then call it. The calendar holds
+made-up entries for demonstration: say so if it matters."""
 
 _SPEECH = """\
-Your reply is read aloud, so write what can be said: no headings, lists, tables, links or code in the text. What
-is better seen than heard goes into a card: a fenced block of Markdown whose info string is exactly `card`. Cards
-are shown and not spoken. End the reply with one emotion tag for your face: [emotion:warm], [emotion:joy],
-[emotion:calm] or [emotion:sad]."""
+Your reply is read aloud, so write what can be said: no headings, lists, tables, links or code in the text.
+What is better seen than heard goes into a card: a fenced block of Markdown whose info string is exactly `card`.
+Cards are shown and not spoken. End the reply with one emotion tag for your face: [emotion:warm],
+[emotion:joy], [emotion:calm] or [emotion:sad]."""
 
 
 class Clock(TypedDict):
@@ -172,10 +172,9 @@ def _why_not(name: str, error: Exception) -> str:
         return f"The model {name!r} needs a package that is not installed. {reason}."
     if reason.startswith("Unknown model"):
         hint = reason.partition("Did you mean ")[2]
-        providers = ", ".join(_providers())
         return (
-            f"No model is called {name!r}{f' (did you mean {hint})' if hint else ''}. Write provider:model, where "
-            f"the provider is one of {providers}; or name none for the scripted companion."
+            f"No model is called {name!r}{f' (did you mean {hint})' if hint else ''}. Write provider:model with "
+            f"one of the providers {', '.join(_providers())}; or name none for the scripted companion."
         )
     if variable := re.match(r"Set the `(\w+)` environment variable", reason):
         return f"The model {name!r} needs a key: set the environment variable {variable[1]}."

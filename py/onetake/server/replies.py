@@ -69,8 +69,14 @@ class Conversation:
 
     def before(self, reply: Reply) -> list[ModelMessage]:
         """What the model is shown of the conversation when it writes `reply`."""
-        earlier = self.replies[: self.replies.index(reply)] if reply in self.replies else self.replies
+        earlier = self.replies[: self.replies.index(reply)]
         return [message for each in earlier for message in each.history()]
+
+    def yield_to(self, reply: Reply) -> None:
+        """Stop every reply but `reply`."""
+        for other in self.replies:
+            if other is not reply:
+                other.stop()
 
 
 class Reply:
@@ -103,18 +109,21 @@ class Reply:
         self._append("start", {"reply": self.id, "conversation": conversation.id})
         self._begin()
 
-    async def events(self, after: int) -> AsyncIterator[LoggedEvent]:
+    def events(self, after: int) -> AsyncIterator[LoggedEvent]:
         """The events with a number above `after`, then new ones as they are written, until the take ends.
 
         Raises ApiError if `after` is not a number of this log (0 is: it asks for the whole).
         """
-        if not 0 <= after <= len(self._events):
+        last = len(self._events)
+        if not 0 <= after <= last:
             raise ApiError(
                 422,
                 "bad_event_id",
-                f"Last-Event-ID is {after}: it must be between 0 and {len(self._events)}, the last event's number.",
+                f"Last-Event-ID is {after}: it must be between 0 and {last}, the last event.",
             )
-        position = after
+        return self._follow(after)
+
+    async def _follow(self, position: int) -> AsyncIterator[LoggedEvent]:
         while True:
             while position < len(self._events):
                 yield self._events[position]
@@ -129,6 +138,7 @@ class Reply:
         self.generation += 1
         self.length = 0
         self.ended = False
+        self._messages = []
         self._finished = False
         self._heard = None
         self._append("reset", {"at": 0})
@@ -174,6 +184,7 @@ class Reply:
         return [*cut(messages, heard), ModelRequest([UserPromptPart(INTERRUPTED)])]
 
     def _begin(self) -> None:
+        self.conversation.yield_to(self)
         earlier = tuple(self.conversation.runs)
         self._run = asyncio.create_task(self._write(self.generation, earlier))
         self.conversation.runs.add(self._run)
@@ -188,7 +199,6 @@ class Reply:
         if earlier:
             await asyncio.wait(earlier)
         transcript = Transcript()
-        self._messages = []
         deps = Deps(spoken=self._spoken, take=generation, now=self._now)
         try:
             async with self._agent.run_stream_events(
@@ -197,20 +207,25 @@ class Reply:
                 try:
                     async for event in events:
                         for name, fields in transcript.feed(event):
-                            if generation == self.generation and not self.ended:
+                            if self._writes(generation):
                                 self._append(name, fields)
                 finally:
                     await events.aclose()
-                    with suppress(UserError):  # raised if the run failed before its first message
-                        self._messages = events.new_messages()
+                    if generation == self.generation:
+                        with suppress(UserError):  # raised if the run failed before its first message
+                            self._messages = events.new_messages()
         except Exception as error:
             _log.exception("Reply %s failed.", self.id)
-            if generation == self.generation and not self.ended:
+            if self._writes(generation):
                 self._end("error", describe(error))
         else:
-            if generation == self.generation and not self.ended:
+            if self._writes(generation):
                 self._finished = True
                 self._end("final", {"length": self.length})
+
+    def _writes(self, generation: int) -> bool:
+        """Whether the take of that generation is still the one to be written."""
+        return generation == self.generation and not self.ended
 
     def _end(self, name: str, fields: dict[str, Any]) -> None:
         self._append(name, fields)
@@ -249,8 +264,6 @@ class Replies:
         """
         key = conversation or secrets.token_urlsafe(12)
         place = self._conversations.setdefault(key, Conversation(key))
-        for other in place.replies:
-            other.stop()
         reply = Reply(place, text, spoken, self._agent, self._now)
         place.replies.append(reply)
         self._replies[reply.id] = reply

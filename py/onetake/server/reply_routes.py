@@ -14,7 +14,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, BeforeValidator, Field
 
 from onetake.server.errors import ApiError
-from onetake.server.replies import Replies, Reply
+from onetake.server.replies import LoggedEvent, Replies, Reply
 from onetake.server.transcript import well_formed
 
 TEXT_LIMIT = 10_000
@@ -71,19 +71,24 @@ def router(replies: Replies) -> APIRouter:
 
     Known = Annotated[Reply, Depends(known)]  # noqa: N806  (a type)
 
+    async def following(
+        reply: Known, last_event_id: Annotated[int, Header(ge=0)] = 0
+    ) -> AsyncIterator[LoggedEvent]:
+        return reply.events(last_event_id)
+
     @routes.post("/replies", response_class=EventSourceResponse)
     async def create(reply: Annotated[Reply, Depends(begun)]) -> AsyncIterator[ServerSentEvent]:
         """Begin a reply and stream its events; Location names it."""
-        async for event in _sent(reply, 0):
-            yield event
+        async for event in reply.events(after=0):
+            yield _sent(event)
 
     @routes.get("/replies/{id}/events", response_class=EventSourceResponse)
     async def events(
-        reply: Known, last_event_id: Annotated[int, Header(ge=0)] = 0
+        rest: Annotated[AsyncIterator[LoggedEvent], Depends(following)],
     ) -> AsyncIterator[ServerSentEvent]:
         """The events after `Last-Event-ID`, then live ones until the take ends."""
-        async for event in _sent(reply, last_event_id):
-            yield event
+        async for event in rest:
+            yield _sent(event)
 
     @routes.post("/replies/{id}/regenerate")
     async def regenerate(reply: Known) -> Generation:
@@ -103,6 +108,5 @@ def router(replies: Replies) -> APIRouter:
     return routes
 
 
-async def _sent(reply: Reply, after: int) -> AsyncIterator[ServerSentEvent]:
-    async for event in reply.events(after):
-        yield ServerSentEvent(id=str(event.id), event=event.name, raw_data=event.data)
+def _sent(event: LoggedEvent) -> ServerSentEvent:
+    return ServerSentEvent(id=str(event.id), event=event.name, raw_data=event.data)

@@ -47,8 +47,9 @@ _CUES = [
     ("greeting", r"\b(hello|hi|hey|good (morning|afternoon|evening))\b|안녕|반가"),
 ]
 
-# Per language and scene two wordings, each (opening, passage). A passage may use {day}: the calendar's entries
-# in words, {first}: the hour of the first one, {time}: the hour of the clock, [card]: the same as a table.
+# Per language and scene two wordings, each (opening, passage). A passage may use {day}: the calendar's
+# entries in words, {first}: the hour of the first one, {time}: the hour of the clock, [card]: the same as a
+# table.
 _WORDINGS: dict[tuple[str, str], list[tuple[str, str]]] = {
     ("en", "greeting"): [
         (

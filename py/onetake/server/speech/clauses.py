@@ -2,9 +2,11 @@
 
     in_clauses("끝없는 " * 100)     # the same words, with a comma now and then
 
-espeak-ng 1.52 says a text clause by clause. Of a clause it loses what is beyond 800 bytes of decomposed letters (in
-Korean 90 syllables without punctuation), of a word what is beyond some 65 letters (in Thai and Japanese, which have
-no spaces, half a line). Full-width letters it spells by their Unicode names. Pure: standard library only.
+espeak-ng 1.52 says a text clause by clause. Of a clause it loses what is beyond 800 bytes of decomposed
+letters (in Korean 90 syllables without punctuation), of a word what is beyond some 65 letters (in Thai and
+Japanese, which have no spaces, half a line). Full-width letters it spells by their Unicode names.
+
+Pure: standard library only.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def in_clauses(text: str) -> str:
 
 
 def _plain_letters(text: str) -> str:
-    """`text` composed, with full-width and other presentation forms of letters and digits as the letters they are."""
+    """`text` composed, its full-width letters and digits and other such forms replaced by the usual ones."""
     return "".join(
         unicodedata.normalize("NFKC", each) if each.isalpha() or each.isdecimal() else each
         for each in unicodedata.normalize("NFC", text)

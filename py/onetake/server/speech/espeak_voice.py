@@ -64,7 +64,7 @@ class Espeak:
             yield resampler.resample_chunk(np.zeros(0, np.float32), last=True)
         finally:
             with anyio.CancelScope(shield=True):
-                if whole:  # it is about to exit; killed just then, asyncio would warn of a child it does not know
+                if whole:  # it is about to exit: killed just then, it would be a child unknown to asyncio
                     with anyio.move_on_after(LAST_S):
                         await process.wait()
                 if process.returncode is None:

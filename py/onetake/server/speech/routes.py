@@ -17,11 +17,12 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
+import anyio.lowlevel
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -34,10 +35,15 @@ BLOCK_MS = 200  # audio in one line: small enough to start at once, large enough
 _STATUS = {"engine_timeout": 504}  # of an engine's failure before any audio; any other code is a 502
 
 
+def _encodable(text: str) -> str:
+    text.encode()  # a lone surrogate, half of a character, raises a ValueError
+    return text
+
+
 class Order(BaseModel):
     """The body of `POST /speech`. Without a voice, the first one of `GET /voices` speaks."""
 
-    text: str
+    text: Annotated[str, AfterValidator(_encodable)]
     voice: str | None = None
     speed: float = 1.0
 
@@ -128,6 +134,7 @@ class TakeResponse(Response):
         async def line(content: dict[str, Any], more: bool = True) -> None:
             body = json.dumps(content).encode() + b"\n"
             await send({"type": "http.response.body", "body": body, "more_body": more})
+            await anyio.lowlevel.checkpoint()  # sending may not pause, and then a leaving listener goes unnoticed
 
         seconds = 0.0
         piece = first
