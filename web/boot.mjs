@@ -76,6 +76,7 @@ function tell(text, share) {
 
 function fail(error) {
   console.error(error);
+  phases.failed = performance.now();
   byId("boot").classList.add("failed");
   byId("boot-text").textContent = `The voice could not start: ${error.message}. What you wrote is kept.`;
   byId("boot-progress").hidden = true;

@@ -38,13 +38,13 @@ class Conductor:
     `pace` is shared by the replies of one voice, so that what was learned is kept.
     """
 
-    def __init__(self, concurrency: int = 1, pace: Pace | None = None, generation: int = 1) -> None:
+    def __init__(self, concurrency: int = 1, pace: Pace | None = None) -> None:
         if concurrency < 1:
             raise UsageError(
                 f"concurrency is {concurrency}; an engine does at least 1 synthesis at a time: pass 1 or more"
             )
         self.concurrency = concurrency
-        self.generation = generation
+        self.generation = 1
         self.entries: list[Entry] = []
         #: Code point of the reply up to which the listener has heard it; 0 before the first sample.
         self.heard = 0

@@ -155,8 +155,8 @@ class Replay:
     """Sound `unit` again, at once and from its start, from the audio that is here.
 
     Then the unit that this interrupts sounds from its start, if it comes later in the reply, and the others
-    follow. Ends a pause. A unit dropped before it was asked for is asked for now, once. For a unit that has yet
-    to sound nothing changes.
+    follow. Ends a pause. A unit that was dropped before it was asked for is asked for now, once. A unit that
+    has yet to sound keeps its place, and nothing changes.
     """
 
     unit: int

@@ -31,6 +31,7 @@ import pytest
 from pytest_pyodide import get_global_config, spawn_web_server
 from pytest_pyodide.hook import pytest_wrapper
 from pytest_pyodide.runner import SeleniumChromeRunner
+from tests.conftest import Chromium, Installed
 
 # What run_in_pyodide imports in the page, with what each needs there. They are packed from this environment:
 # nothing is downloaded, and both sides run the same pytest.
@@ -94,7 +95,7 @@ def pack(name: str, dist: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def web_server_main(
-    pytestconfig: pytest.Config, chromium: Any, installed: Any
+    pytestconfig: pytest.Config, chromium: Chromium, installed: Installed
 ) -> Iterator[tuple[str, int, Path]]:
     """Serve what the built wheel carries; takes the place of pytest-pyodide's fixture of the same name."""
     dist: Path = pytestconfig.option.dist_dir

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from tests.conftest import Chromium, Installed
 
 START_S = 60  # importing the agent library takes seconds where two cores are busy
 STOP_S = 15
@@ -34,6 +35,7 @@ class Server:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self.url = ""
+        self._killed = False
         self._lines: list[str] = []
         self._address: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -60,8 +62,17 @@ class Server:
             self.fail(f"printed no address within {START_S} s")
         self.url = address
 
+    def kill(self) -> None:
+        """End it as a power cut does; the test expects what follows."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        self._killed = True
+
     def stop(self) -> None:
         """End it as a service manager does; fail if it died before, hangs or stumbles on the way out."""
+        if self._killed:
+            return
         died = self.process.poll()
         self.process.terminate()
         try:
@@ -88,9 +99,13 @@ class Browser:
         self._events: list[dict[str, Any]] = []
         self._console: list[dict[str, Any]] = []
 
-    def before_page(self, script: str) -> None:
-        """Run `script` in every page from now on before any script of the page."""
-        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+    def before_page(self, script: str) -> dict[str, Any]:
+        """Run `script` in every page from now on before any script of the page; returns its DevTools identifier."""
+        source = f"{{{script}}}"  # a block, so that its names do not hide the page's
+        added: dict[str, Any] = self.driver.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": source}
+        )
+        return added
 
     def events(self, method: str) -> list[dict[str, Any]]:
         """Parameters of all DevTools events of one kind so far, in order: `Network.responseReceived`, …"""
@@ -115,7 +130,7 @@ class Browser:
 
 @pytest.fixture(scope="session")
 def run_server(
-    installed: Any, tmp_path_factory: pytest.TempPathFactory
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., AbstractContextManager[Server]]:
     """`run_server(*arguments)`: a context manager that runs one more server, with these arguments."""
 
@@ -150,7 +165,7 @@ def server(run_server: Callable[..., AbstractContextManager[Server]]) -> Iterato
 
 
 @pytest.fixture(scope="session")
-def open_browser(chromium: Any) -> Callable[..., AbstractContextManager[Browser]]:
+def open_browser(chromium: Chromium) -> Callable[..., AbstractContextManager[Browser]]:
     """`open_browser(*flags)`: a context manager that starts one more Chromium with a fresh profile."""
 
     @contextmanager

@@ -15,15 +15,16 @@ PATIENCE_S = 60  # how long anything may take on a busy machine before the test 
 
 
 class Visit:
-    """The page at `url`, opened in `browser` (see conftest.py) with a tap on its sound."""
+    """The page at `url`, opened in `browser` (see conftest.py), with a tap on its sound unless told otherwise."""
 
-    def __init__(self, browser: Any, url: str) -> None:
+    def __init__(self, browser: Any, url: str, tap: bool = True) -> None:
         self.browser = browser
         self.driver = browser.driver
         self.url = url
-        browser.before_page(TAP.read_text(encoding="utf-8"))
-        # The tap's worklet is no file of ours; the policy has tests of its own, without a tap.
-        self.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+        if tap:
+            browser.before_page(TAP.read_text(encoding="utf-8"))
+            # The tap's worklet is no file of ours; the policy has tests of its own, without a tap.
+            self.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
         self.driver.get(url)
 
     # -- what a person does --------------------------------------------------------------------

@@ -5,12 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic_ai.exceptions import ModelAuthenticationError, ModelHTTPError
+from pydantic_ai.exceptions import (
+    ModelAuthenticationError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelOverloadedError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelServerError,
+)
 from pydantic_ai.messages import (
     ModelMessage,
     NativeToolCallPart,
@@ -64,6 +74,10 @@ async def beyond_start(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
     events = await read(reply)
     assert all(payload.pop("generation") == 1 for _, payload in events)
     return events[1:]
+
+
+def texts(events: list[tuple[str, dict[str, Any]]]) -> str:
+    return "".join(payload["text"] for name, payload in events if name == "delta")
 
 
 class Gate:
@@ -182,7 +196,10 @@ async def test_a_model_that_fails_ends_the_reply_with_an_error_that_tells_no_sec
     async def script(messages: list[ModelMessage]) -> AsyncIterator[Any]:
         yield "So far"
         raise ModelHTTPError.for_category(
-            ModelAuthenticationError, status_code=401, model_name="some-model", body={"error": "bad key sk-12345"}
+            ModelAuthenticationError,
+            status_code=401,
+            model_name="some-model",
+            body={"error": "bad key sk-12345"},
         )
 
     (text, (name, payload)) = await beyond_start(replies_by(script).start("Hi"))
@@ -192,6 +209,34 @@ async def test_a_model_that_fails_ends_the_reply_with_an_error_that_tells_no_sec
     assert not payload["retryable"]
     assert "sk-12345" not in payload["message"]
     assert "\n" not in payload["message"]
+
+
+@pytest.mark.parametrize(
+    ("category", "status", "code", "retryable"),
+    [
+        (ModelAuthenticationError, 401, "model_auth", False),
+        (ModelNotFoundError, 404, "model_unknown", False),
+        (ModelContextWindowExceededError, 400, "conversation_too_long", False),
+        (ModelRequestRejectedError, 400, "model_refused", False),
+        (ModelQuotaExceededError, 402, "model_quota", False),
+        (ModelRateLimitError, 429, "model_busy", True),
+        (ModelOverloadedError, 529, "model_busy", True),
+        (ModelServerError, 500, "model_error", True),
+        (None, 418, "model_error", True),
+    ],
+)
+async def test_what_a_provider_answers_tells_whether_to_try_again(
+    category: Any, status: int, code: str, retryable: bool
+) -> None:
+    error = ModelHTTPError.for_category(category, status_code=status, model_name="m")
+
+    async def script(messages: list[ModelMessage]) -> AsyncIterator[Any]:
+        if messages:
+            raise error
+        yield ""
+
+    ((name, payload),) = await beyond_start(replies_by(script).start("Hi"))
+    assert (name, payload["code"], payload["retryable"]) == ("error", code, retryable)
 
 
 async def test_a_bug_ends_the_reply_with_a_retryable_error() -> None:
@@ -211,6 +256,17 @@ async def test_a_model_that_never_ends_is_broken_off() -> None:
 
     name, payload = (await beyond_start(replies_by(script).start("Hi")))[-1]
     assert (name, payload["code"]) == ("error", "reply_too_long")
+
+
+async def test_a_model_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def script(messages: list[ModelMessage]) -> AsyncIterator[Any]:
+        yield "So far"
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("onetake.server.replies.RUN_LIMIT_S", 0.02)
+    text, (name, payload) = await beyond_start(replies_by(script).start("Hi"))
+    assert text == delta("So far")
+    assert (name, payload["code"], payload["retryable"]) == ("error", "model_unreachable", True)
 
 
 async def test_any_reader_gets_exactly_what_comes_after_the_event_it_names() -> None:
@@ -234,10 +290,14 @@ async def test_readers_at_different_places_see_the_same_events_live() -> None:
     await gate.reached.wait()
     second = asyncio.create_task(read(reply, after=2))
     gate.opened.set()
-    assert (await first)[2:] == await second == [
-        ("delta", {"generation": 1, "text": "Two."}),
-        ("final", {"generation": 1, "length": 9}),
-    ]
+    assert (
+        (await first)[2:]
+        == await second
+        == [
+            ("delta", {"generation": 1, "text": "Two."}),
+            ("final", {"generation": 1, "length": 9}),
+        ]
+    )
 
 
 async def test_a_reply_is_written_to_its_end_when_its_reader_goes_away() -> None:
@@ -329,7 +389,7 @@ async def test_regenerating_after_the_end_goes_on_in_the_same_log() -> None:
     again = await read(reply, after=len(first))
     assert again[0] == ("reset", {"generation": 2, "at": 0})
     assert again[-1] == ("final", {"generation": 2, "length": reply.length})
-    assert [event for event in again if event[0] == "delta"] != [event for event in first if event[0] == "delta"]
+    assert texts(again) != texts(first)
 
 
 async def test_a_stopped_reply_keeps_its_text_and_says_so_once() -> None:
@@ -371,6 +431,24 @@ async def test_a_new_message_stops_the_reply_before_it() -> None:
     assert (await read(second))[-1] == ("final", {"generation": 1, "length": 5})
 
 
+async def test_regenerating_an_older_reply_stops_the_one_being_written() -> None:
+    gate = Gate()
+
+    async def script(messages: list[ModelMessage]) -> AsyncIterator[Any]:
+        yield "One. "
+        if len(messages) > 1:
+            await gate()
+
+    replies = replies_by(script)
+    first = replies.start("Hi", "talk")
+    await read(first)
+    second = replies.start("Well?", "talk")
+    await gate.reached.wait()
+    first.regenerate()
+    assert (await read(second))[-1][0] == "stopped"
+    assert (await read(first))[-1] == ("final", {"generation": 2, "length": 5})
+
+
 async def test_replies_of_other_conversations_go_on() -> None:
     gate = Gate()
 
@@ -405,7 +483,7 @@ async def test_the_oldest_reply_is_forgotten_and_stopped() -> None:
     await replies.aclose()
 
 
-async def test_closing_waits_until_every_run_is_over() -> None:
+async def test_closing_tells_the_readers_and_waits_until_every_run_is_over() -> None:
     gate = Gate()
     over: list[str] = []
 
@@ -417,10 +495,12 @@ async def test_closing_waits_until_every_run_is_over() -> None:
             over.append("over")
 
     replies = replies_by(script)
-    replies.start("Hi")
+    reply = replies.start("Hi")
     await gate.reached.wait()
     await replies.aclose()
     assert over == ["over"]
+    name, payload = (await read(reply))[-1]
+    assert (name, payload["code"], payload["retryable"]) == ("error", "server_stopped", True)
 
 
 async def test_each_take_is_told_its_number_and_whether_it_is_spoken() -> None:
@@ -431,16 +511,16 @@ async def test_each_take_is_told_its_number_and_whether_it_is_spoken() -> None:
         yield "Hi."
 
     replies = Replies(agent_for(FunctionModel(stream_function=stream)))
-    spoken, silent = replies.start("Hi"), replies.start("Hi", spoken=False)
-    wait: list[Awaitable[Any]] = [read(spoken), read(silent)]
-    await asyncio.gather(*wait)
+    spoken = replies.start("Hi")
+    await read(spoken)
+    await read(replies.start("Hi", spoken=False))
     spoken.regenerate()
     await read(spoken)
-    first, quiet, second = seen
+    first, silent, second = seen
     assert "read aloud" in first
-    assert "read aloud" not in quiet
+    assert "read aloud" not in silent
     assert "take 2" in second
-    assert "take" not in first.lower().replace("take in", "")
+    assert "take 1" not in first
 
 
 async def test_the_prompt_reaches_the_model_as_it_was_written() -> None:

@@ -1,4 +1,5 @@
-"""What the model is shown of a conversation later: only what the listener heard, and always a valid history."""
+"""What the model is shown of a conversation later: only what the listener heard, and always a valid
+history."""
 
 from __future__ import annotations
 
@@ -193,14 +194,20 @@ def test_a_cut_history_never_holds_a_call_without_its_result() -> None:
     messages: list[ModelMessage] = [
         ModelRequest([UserPromptPart("go")]),
         response(TextPart("ab"), ToolCallPart("x", tool_call_id="1"), ToolCallPart("x", tool_call_id="2")),
-        ModelRequest([ToolReturnPart("x", "done", tool_call_id="1"), ToolReturnPart("x", "done", tool_call_id="2")]),
+        ModelRequest(
+            [ToolReturnPart("x", "done", tool_call_id="1"), ToolReturnPart("x", "done", tool_call_id="2")]
+        ),
         response(ThinkingPart("hm"), TextPart("cd"), ToolCallPart("x", tool_call_id="3")),
         ModelRequest([], state="interrupted"),
     ]
     for at in range(5):
         history = cut(messages, at)
-        calls = [part.tool_call_id for each in history for part in each.parts if isinstance(part, ToolCallPart)]
-        results = [part.tool_call_id for each in history for part in each.parts if isinstance(part, ToolReturnPart)]
+        calls = [
+            part.tool_call_id for each in history for part in each.parts if isinstance(part, ToolCallPart)
+        ]
+        results = [
+            part.tool_call_id for each in history for part in each.parts if isinstance(part, ToolReturnPart)
+        ]
         text = "".join(part.content for each in history for part in each.parts if isinstance(part, TextPart))
         assert calls == results
         assert text == "abcd"[:at]
@@ -210,9 +217,12 @@ def test_an_unfinished_response_keeps_only_its_text() -> None:
     """Providers refuse thinking that is not followed by what it led to."""
     messages: list[ModelMessage] = [
         ModelRequest([UserPromptPart("go")]),
-        response(ThinkingPart("hm", signature="s"), TextPart("ab", id="i", provider_name="p"), state="interrupted"),
+        response(
+            ThinkingPart("hm", signature="s"), TextPart("ab", id="i", provider_name="p"), state="interrupted"
+        ),
     ]
-    assert cut(messages, 2)[1:] == [ModelResponse([TextPart("ab")], timestamp=cut(messages, 2)[1].timestamp)]
+    _, kept = cut(messages, 2)
+    assert kept.parts == [TextPart("ab")]
 
 
 def test_the_blank_line_between_two_responses_counts_as_in_the_reply() -> None:

@@ -7,8 +7,8 @@ import base64
 import contextlib
 import json
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from typing import Any, TypeVar
 
 import pytest
 import uvicorn
@@ -20,6 +20,8 @@ from onetake.server.speech.routes import router
 
 pytestmark = pytest.mark.anyio
 
+T = TypeVar("T")
+
 BROKEN = EngineError("engine_failed", "The engine broke.")
 SOUND = Audio(b"\1\2" * 2400, 24_000)  # 100 ms
 
@@ -27,6 +29,11 @@ SOUND = Audio(b"\1\2" * 2400, 24_000)  # 100 ms
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+async def soon(event: Awaitable[T]) -> T:
+    """What will happen; that it does not is a failure instead of a hang."""
+    return await asyncio.wait_for(event, 10)
 
 
 class Rehearsed:
@@ -93,7 +100,7 @@ class Listener:
         return self
 
     async def done(self) -> Listener:
-        await asyncio.wait_for(self.task, 10)
+        await soon(self.task)
         return self
 
     @property
@@ -194,7 +201,7 @@ async def test_an_empty_take_is_an_end_at_zero_seconds() -> None:
 async def test_the_first_line_is_sent_before_the_engine_has_finished() -> None:
     gate = asyncio.Event()
     listener = Listener(Rehearsed(SOUND, gate, SOUND), text="Hi").start()
-    await asyncio.wait_for(listener.one_line.wait(), 10)
+    await soon(listener.one_line.wait())
     assert len(listener.lines) == 1
     gate.set()
     assert len((await listener.done()).lines) == 3
@@ -270,7 +277,7 @@ async def test_without_an_engine_it_says_what_to_install() -> None:
 async def test_a_listener_who_leaves_ends_the_synthesis(play: tuple[Audio, ...]) -> None:
     engine = Rehearsed(*play, asyncio.Event())
     listener = Listener(engine, text="Hi").start()
-    await engine.begun.wait()
+    await soon(engine.begun.wait())
     listener.gone.set()
     await listener.done()
     assert engine.closed.is_set()
@@ -282,7 +289,7 @@ async def test_takes_wait_for_a_place_in_the_order_they_came() -> None:
     first = Listener(engine, text="0").start()
     others = [Listener(text=str(number)).of(first).start() for number in range(1, 6)]
     for listener in (first, *others):
-        await listener.waiting.wait()
+        await soon(listener.waiting.wait())
     assert len(engine.asked) == 2
     gate.set()
     for listener in (first, *others):
@@ -298,7 +305,7 @@ async def test_a_waiting_take_whose_listener_left_is_dropped() -> None:
     left = Listener(text="left").of(first).start()
     last = Listener(text="last").of(first).start()
     for listener in (first, left, last):
-        await listener.waiting.wait()
+        await soon(listener.waiting.wait())
     left.gone.set()
     await left.done()
     gate.set()
@@ -316,7 +323,7 @@ async def test_a_take_that_fails_gives_its_place_back() -> None:
 
 @contextlib.asynccontextmanager
 async def serving(app: FastAPI) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection to a real server of `app`. The socket listens before it starts: nothing need be awaited."""
+    """A connection to a real server of `app`. Its socket listens before it starts: nothing to await."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         running = asyncio.create_task(server.serve(sockets=[listening]))
@@ -340,7 +347,7 @@ async def test_over_a_real_socket_lines_stream_and_leaving_ends_the_synthesis() 
             f"content-length: {len(body)}",
         )
         writer.write("\r\n".join((*head, "", body)).encode())
-        await asyncio.wait_for(reader.readuntil(b'"channels": 1}\n'), 10)
+        await soon(reader.readuntil(b'"channels": 1}\n'))
         assert not engine.closed.is_set()
         writer.close()
-        await asyncio.wait_for(engine.closed.wait(), 10)
+        await soon(engine.closed.wait())

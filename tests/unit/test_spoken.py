@@ -27,6 +27,7 @@ DROPPED = [
     pytest.param("a [b [softly] c", "a [b c", id="behind_an_open_bracket"),
     pytest.param("a] [softly] b", "a] b", id="behind_a_closing_bracket"),
     pytest.param("a [emotion:joy] b", "a b", id="an_emotion_tag_inside"),
+    pytest.param("[ ]: a\n[softly] b", "[ ]: a\nb", id="where_empty_brackets_look_like_a_definition"),
     pytest.param("a [softly] (b)", "a (b)", id="before_brackets_with_a_space_between"),
     pytest.param("[softly] a\n```card\n[b]\n```\nb [sighs] [emotion:joy]", "a\nb", id="around_a_card"),
 ]

@@ -36,11 +36,13 @@ CARDS = [
     pytest.param("a\n````card\nx\n```\nb", "a", id="fewer_backticks_close_nothing"),
     pytest.param("a\n```card\nx\n`````\nb", "a\nb", id="more_backticks_close"),
     pytest.param("a\n```card\nx\n~~~\nb", "a", id="tildes_do_not_close_backticks"),
-    pytest.param("a\n``card\nx\n``", "a\n``card\nx\n``", id="two_backticks_are_no_card"),
-    pytest.param("a\n~~~card\nx\n~~~", "a\n~~~card\nx\n~~~", id="tildes_are_no_card"),
+    pytest.param("a\n``card\nx ```\n``", "a\n``card\nx ```\n``", id="two_backticks_are_no_card"),
+    pytest.param("a\n~~~card\nx ```\n~~~", "a\n~~~card\nx ```\n~~~", id="tildes_are_no_card"),
+    pytest.param("a\n```\xa0card\nx", "a\n```\xa0card\nx", id="other_white_space_is_part_of_the_info_string"),
     pytest.param("a\n```Card\nx\n```", "a\n```Card\nx\n```", id="another_case_is_no_card"),
     pytest.param("a\n```card x\ny\n```", "a\n```card x\ny\n```", id="more_info_is_no_card"),
     pytest.param("a\n```card`\nb", "a\n```card`\nb", id="a_backtick_in_the_info_string_is_no_fence"),
+    pytest.param("```a`\n```card\nx\n```\nb", "```a`\nb", id="a_card_after_such_a_line"),
     pytest.param("```py\n```card\nx", "```py\n```card\nx", id="a_card_line_in_an_open_fence_is_no_card"),
     pytest.param("~~~\n```card\n```\n~~~", "~~~\n```card\n```\n~~~", id="a_card_line_in_tildes_is_no_card"),
     pytest.param("```py\nx\n```\n```card\ny\n```", "```py\nx\n```", id="a_card_after_a_closed_fence"),
@@ -67,6 +69,7 @@ EMOTIONS = [
     pytest.param("Hi [emotion:joy].", "Hi [emotion:joy].", None, id="before_a_full_stop_stays"),
     pytest.param("Hi [emotion:joy to all", "Hi [emotion:joy to all", None, id="prose_behind_a_slip_stays"),
     pytest.param("Hi [emotion:joy\nto all]", "Hi [emotion:joy\nto all]", None, id="over_two_lines_stays"),
+    pytest.param("Hi [emotion:joy\rto all]", "Hi [emotion:joy\rto all]", None, id="over_two_lines_cr_stays"),
     pytest.param("Hi [emotion:joy]]", "Hi [emotion:joy]]", None, id="a_bracket_too_many_stays"),
     pytest.param("Hi [emo", "Hi [emo", None, id="cut_before_the_colon_stays"),
 ]
@@ -246,6 +249,24 @@ def test_an_end_waits_for_its_text() -> None:
     assert cutter.cursor == 3
 
 
+def test_ends_that_became_due_together_count_in_the_order_given() -> None:
+    cutter = Cutter()
+    cutter.end_unit(6)
+    cutter.end_unit(2)
+    cutter.feed("abcdefgh")
+    assert [(u.start, u.end) for u in cutter.take()] == [(0, 6)]
+
+
+def test_an_end_where_the_last_unit_ended_makes_no_span() -> None:
+    cutter = Cutter()
+    cutter.end_unit(0)
+    cutter.feed("ab")
+    cutter.end_unit(2)
+    cutter.end_unit(2)
+    cutter.take()
+    assert cutter.spans() == [Span(0, 2, "spoken")]
+
+
 def test_a_unit_is_taken_once() -> None:
     cutter = Cutter()
     cutter.feed("ab")
@@ -363,12 +384,13 @@ def test_ends_beyond_the_reset_are_forgotten() -> None:
     assert [u.text for u in cutter.take()] == ["abcdef"]
 
 
-def test_ends_not_taken_yet_survive_a_reset_behind_them() -> None:
-    cutter = Cutter()
-    cutter.feed("abcd")
-    cutter.end_unit(2)
-    cutter.reset(3)
-    assert [(u.generation, u.text) for u in cutter.take()] == [(2, "ab")]
+def test_ends_not_taken_yet_survive_a_reset_at_or_behind_them() -> None:
+    for at in (2, 3):
+        cutter = Cutter()
+        cutter.feed("abcd")
+        cutter.end_unit(2)
+        cutter.reset(at)
+        assert [(u.generation, u.text) for u in cutter.take()] == [(2, "ab")]
 
 
 def test_reset_after_finish_lets_the_reply_go_on() -> None:

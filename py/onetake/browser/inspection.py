@@ -47,7 +47,7 @@ def snapshot(voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any]) -> 
     return {
         "version": version("onetake"),
         "generation": conductor.generation,
-        "state": conductor.state,
+        "state": voice.state,
         "cursor": reading.cutter.cursor,
         "length": reading.cutter.length,
         "final": reading.cutter.final,

@@ -144,12 +144,12 @@ class Page:
         return json.dumps(snapshot(self.voice, self._scope, self._floor, json.loads(boot)))
 
     def _can_stop(self) -> bool:
-        return self.voice.reading.conductor.state in ("speaking", "paused", "blocked", "listening")
+        return self.voice.state in ("speaking", "paused", "blocked", "listening")
 
     def _on_change(self) -> None:
         if self._turn is None:
             return
-        state = self.voice.reading.conductor.state
+        state = self.voice.state
         if state == self._shown_state:
             return
         self._shown_state = state

@@ -140,6 +140,11 @@ class Voice:
         self._handle(self.reading, cues.Stop())
 
     @property
+    def state(self) -> str:
+        """One of design 10's states; `idle` before the first reply."""
+        return "idle" if self.player is None else self.reading.conductor.state
+
+    @property
     def heard(self) -> int:
         """Code point of the reply up to which the listener has heard it; 0 if nothing."""
         reading = self.reading

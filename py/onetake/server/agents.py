@@ -44,8 +44,7 @@ def local_now() -> datetime:
 
 
 def build_agent(model: str | None) -> Agent[Deps, str]:
-    """An agent on the model of that name, written `provider:model` as in pydantic-ai; `None` is the scripted
-    one.
+    """An agent on the model of that name, `provider:model` as pydantic-ai writes it; `None` is scripted.
 
     Raises UsageError, in one line, if there is no such model or its provider's package or API key is missing.
     """
@@ -72,13 +71,13 @@ def _instructions(ctx: RunContext[Deps]) -> str:
 
 _MANNER = """\
 You are a warm and attentive companion. Answer in the listener's language, in plain words and short
-paragraphs. When you need a tool, say in a few words what you are about to do, then call it. The calendar holds
-made-up entries for demonstration: say so if it matters."""
+paragraphs. When you need a tool, say in a few words what you are about to do, then call it. The calendar
+holds made-up entries for demonstration: say so if it matters."""
 
 _SPEECH = """\
 Your reply is read aloud, so write what can be said: no headings, lists, tables, links or code in the text.
-What is better seen than heard goes into a card: a fenced block of Markdown whose info string is exactly `card`.
-Cards are shown and not spoken. End the reply with one emotion tag for your face: [emotion:warm],
+What is better seen than heard goes into a card: a fenced block of Markdown whose info string is exactly
+`card`. Cards are shown and not spoken. End the reply with one emotion tag for your face: [emotion:warm],
 [emotion:joy], [emotion:calm] or [emotion:sad]."""
 
 
@@ -171,10 +170,10 @@ def _why_not(name: str, error: Exception) -> str:
     if isinstance(error, ImportError):
         return f"The model {name!r} needs a package that is not installed. {reason}."
     if reason.startswith("Unknown model"):
-        hint = reason.partition("Did you mean ")[2]
+        hint = f" (did you mean {near})" if (near := reason.partition("Did you mean ")[2].rstrip("?")) else ""
         return (
-            f"No model is called {name!r}{f' (did you mean {hint})' if hint else ''}. Write provider:model with "
-            f"one of the providers {', '.join(_providers())}; or name none for the scripted companion."
+            f"No model is called {name!r}{hint}. Write provider:model with one of the providers "
+            f"{', '.join(_providers())}; or name none for the scripted companion."
         )
     if variable := re.match(r"Set the `(\w+)` environment variable", reason):
         return f"The model {name!r} needs a key: set the environment variable {variable[1]}."

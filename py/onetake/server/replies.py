@@ -106,8 +106,11 @@ class Reply:
         self._messages: list[ModelMessage] = []
         self._finished = False
         self._heard: int | None = None
-        self._append("start", {"reply": self.id, "conversation": conversation.id})
-        self._begin()
+
+    def begin(self) -> None:
+        """Write the first take. Must be called once, in a running event loop."""
+        self._append("start", {"reply": self.id, "conversation": self.conversation.id})
+        self._begin_take()
 
     def events(self, after: int) -> AsyncIterator[LoggedEvent]:
         """The events with a number above `after`, then new ones as they are written, until the take ends.
@@ -142,14 +145,17 @@ class Reply:
         self._finished = False
         self._heard = None
         self._append("reset", {"at": 0})
-        self._begin()
+        self._begin_take()
         return self.generation
 
     def stop(self) -> None:
         """Write no more. What is there stays; after the end this does nothing."""
-        if not self.ended:
-            self._abandon()
-            self._end("stopped", {"length": self.length})
+        self._break_off("stopped", {"length": self.length})
+
+    def shut_down(self) -> None:
+        """Write no more because the server ends: as `stop`, but the readers are told that it failed."""
+        message = "The server was stopped in mid-reply."
+        self._break_off("error", {"code": "server_stopped", "message": message, "retryable": True})
 
     def heard(self, at: int, generation: int | None = None) -> None:
         """Keep in the conversation only what was heard, `[0, at)`; 0 means that nothing was.
@@ -175,20 +181,24 @@ class Reply:
         self._heard = at
 
     def history(self) -> list[ModelMessage]:
-        """This turn as the model is shown it later: whole if all was written and heard, else cut and with a
-        note."""
+        """This turn as the model is shown it later: whole if written and heard to its end, else cut."""
         heard = self.length if self._heard is None else self._heard
         messages = self._messages or [ModelRequest([UserPromptPart(self._text)])]
         if self._finished and heard == self.length:
             return messages
         return [*cut(messages, heard), ModelRequest([UserPromptPart(INTERRUPTED)])]
 
-    def _begin(self) -> None:
+    def _begin_take(self) -> None:
         self.conversation.yield_to(self)
         earlier = tuple(self.conversation.runs)
         self._run = asyncio.create_task(self._write(self.generation, earlier))
         self.conversation.runs.add(self._run)
         self._run.add_done_callback(self.conversation.runs.discard)
+
+    def _break_off(self, name: str, fields: dict[str, Any]) -> None:
+        if not self.ended:
+            self._abandon()
+            self._end(name, fields)
 
     def _abandon(self) -> None:
         # Once only: a second cancellation would cut short the tearing down that the first one began.
@@ -215,8 +225,8 @@ class Reply:
                         with suppress(UserError):  # raised if the run failed before its first message
                             self._messages = events.new_messages()
         except Exception as error:
-            _log.exception("Reply %s failed.", self.id)
             if self._writes(generation):
+                _log.exception("Reply %s failed.", self.id)
                 self._end("error", describe(error))
         else:
             if self._writes(generation):
@@ -267,6 +277,7 @@ class Replies:
         reply = Reply(place, text, spoken, self._agent, self._now)
         place.replies.append(reply)
         self._replies[reply.id] = reply
+        reply.begin()
         while len(self._replies) > self._kept:
             self._forget(next(iter(self._replies.values())))
         return reply
@@ -284,9 +295,12 @@ class Replies:
             ) from None
 
     async def aclose(self) -> None:
-        """Stop all writing and wait until every run is over."""
+        """End all writing and wait until every run is over.
+
+        To be called before the server waits for its connections, which then end by themselves.
+        """
         for reply in self._replies.values():
-            reply.stop()
+            reply.shut_down()
         if runs := [run for each in self._conversations.values() for run in each.runs]:
             await asyncio.wait(runs)
 

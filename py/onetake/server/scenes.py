@@ -71,8 +71,8 @@ _WORDINGS: dict[tuple[str, str], list[tuple[str, str]]] = {
         (
             "One moment, I will look at your calendar. ",
             "There are three things for today. {day}\n\n"
-            "[softly] That leaves some time for a walk in between. The calendar is only an example, and so "
-            "am I.\n\n"
+            "[softly] That leaves some time for a walk in between. The calendar is only an example, and my "
+            "words come from a script.\n\n"
             "[card]\n[emotion:warm]",
         ),
         (

@@ -104,8 +104,8 @@ def cut(messages: Sequence[ModelMessage], at: int) -> list[ModelMessage]:
             for index, part in enumerate(message.parts):
                 list(transcript.feed(PartStartEvent(index=index, part=part)))
                 if isinstance(part, TextPart):
-                    surplus = transcript.length - at
-                    texts.append(part.content[: len(part.content) - surplus] if surplus > 0 else part.content)
+                    surplus = max(0, transcript.length - at)
+                    texts.append(part.content[: max(0, len(part.content) - surplus)])
                 if transcript.length > at:
                     return _closed(kept[:-1], texts)
     return _settled(kept)

@@ -52,7 +52,8 @@ class Espeak:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            with suppress(anyio.BrokenResourceError):  # it died already; reading tells why
+            # If it does not take the order, since it died or hangs, reading will tell.
+            with suppress(anyio.BrokenResourceError, OSError), anyio.move_on_after(SILENT_S):
                 await process.stdin.send(_order(text, voice, speed))
             await process.stdin.aclose()
             frames = BufferedByteReceiveStream(process.stdout)

@@ -128,16 +128,15 @@ class TakeResponse(Response):
 
     async def _send(self, send: Send) -> None:
         """Raises `EngineError` only while the status is still open."""
-        first = await anext(self._take, None)
+        piece = await anext(self._take, None)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
 
         async def line(content: dict[str, Any], more: bool = True) -> None:
             body = json.dumps(content).encode() + b"\n"
             await send({"type": "http.response.body", "body": body, "more_body": more})
-            await anyio.lowlevel.checkpoint()  # sending may not pause, and then a leaving listener goes unnoticed
+            await anyio.lowlevel.checkpoint()  # sending need not pause, and would keep leaving unnoticed
 
         seconds = 0.0
-        piece = first
         try:
             while piece is not None:
                 for content in _lines(piece):
