@@ -10,8 +10,9 @@ and quadratic work 64.
 from __future__ import annotations
 
 import json
+import math
 import sys
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from typing import TypedDict
 
@@ -23,6 +24,8 @@ LIMIT_S = 1.0
 LIMIT_TENFOLD = 12.0
 LIMIT_EIGHTFOLD = 16.0
 HOSTILE_LENGTH = 125_000
+RUNS = 5
+RUN_S = 0.02
 
 _PARAGRAPH = (
     "It is [softly] fine, 잠깐만요. 👩‍👩‍👧 Rest.\n\n"
@@ -104,13 +107,10 @@ def _engine_text(unit: str) -> str:
 
 
 def _best_s(call: Callable[[], object]) -> float:
-    """The best of three runs: the others were disturbed."""
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - began)
-    return max(min(times), 1e-6)
+    """Seconds per call, the best of some runs (the others were disturbed), each long enough for a coarse clock."""
+    timer = timeit.Timer(call)
+    calls = math.ceil(RUN_S / max(timer.timeit(1), 1e-6))
+    return min(timer.repeat(RUNS, calls)) / calls
 
 
 def _figure(name: str, value: float, unit: str, limit: float) -> Figure:

@@ -31,6 +31,7 @@ import pytest
 from pytest_pyodide import get_global_config, spawn_web_server
 from pytest_pyodide.hook import pytest_wrapper
 from pytest_pyodide.runner import SeleniumChromeRunner
+
 from tests.conftest import Chromium, Installed
 
 # What run_in_pyodide imports in the page, with what each needs there. They are packed from this environment:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
 from tests.conftest import Chromium, Installed
 
 START_S = 60  # importing the agent library takes seconds where two cores are busy

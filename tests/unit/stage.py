@@ -214,6 +214,9 @@ class Stage:
         """What the listener heard: for each performance its text and how many seconds of it."""
         return [(performance.take.text, performance.played_s) for performance in self._sounded]
 
+    def clear_sound(self) -> None:
+        self._sounded.clear()
+
     # -- the listener ------------------------------------------------------------------------------
 
     def stop(self) -> list[Effect]:

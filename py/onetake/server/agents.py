@@ -176,8 +176,10 @@ def _why_not(name: str, error: Exception) -> str:
             f"{', '.join(_providers())}; or name none for the scripted companion."
         )
     if variable := re.match(r"Set the `(\w+)` environment variable", reason):
-        return f"The model {name!r} needs a key: set the environment variable {variable[1]}."
-    # Whatever else a provider's client says may quote a key, or a URL that holds one.
+        return f"The model {name!r} is not set up: set the environment variable {variable[1]}."
+    if isinstance(error, UserError):
+        return f"The model {name!r} is not set up. {reason}"
+    # What a provider's own client says may quote a key, or a URL that holds one.
     return f"The model {name!r} cannot be used ({type(error).__name__}): check its provider's settings."
 
 

@@ -1,6 +1,7 @@
 """The command line: `onetake` serves the page and the API.
 
     onetake --port 8000 --no-browser --model anthropic:claude-opus-4-8
+    onetake cut reply.md --ends 12,40
 """
 
 from __future__ import annotations
@@ -11,21 +12,13 @@ import webbrowser
 from collections.abc import Sequence
 
 import click
-import uvicorn
 
 from onetake.errors import UsageError
-from onetake.server.agents import build_agent
-from onetake.server.app import create_app
-from onetake.server.speech import open_engines
+from onetake.server.cut import cut
+from onetake.server.refusal import Refusal
 from onetake.server.speech.engine import Engine
 
 LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"]
-
-
-class Refusal(click.ClickException):
-    """A call that cannot be carried out as it stands: one line, exit 2."""
-
-    exit_code = 2
 
 
 @click.group(invoke_without_command=True)
@@ -42,6 +35,13 @@ def main(
     """Onetake gives a streaming chat reply one continuous voice. Without a command it serves the page and the API."""
     if context.invoked_subcommand is not None:
         return
+    # Here, since they take seconds to import, which other commands need not wait for.
+    import uvicorn
+
+    from onetake.server.agents import build_agent
+    from onetake.server.app import create_app
+    from onetake.server.speech import open_engines
+
     engines, missing = open_engines()
     for line in missing:
         click.echo(line, err=True)
@@ -60,6 +60,9 @@ def main(
     # The page's streams stay open for as long as it is: do not wait for them at the end.
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listening])
+
+
+main.add_command(cut)
 
 
 def _check_voice(voice: str | None, engines: Sequence[Engine]) -> None:
