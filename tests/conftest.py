@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# A busy machine makes a healthy example slow.
+settings.register_profile("onetake", deadline=None)
+settings.load_profile("onetake")
 
 # The packages that bring a browser and its driver, by the ID in /etc/os-release.
 BROWSER_PACKAGES = {

@@ -26,6 +26,10 @@ from onetake.heard import Pace
 from onetake.life import TRANSITIONS, Entry, Synthesis, Turn, UnitState
 
 
+class _Stale(Exception):
+    """The event is not current: it changes nothing. Raised before anything is changed; `handle` counts it."""
+
+
 class Conductor:
     """Turns events into effects for one reply.
 
@@ -91,14 +95,17 @@ class Conductor:
     def handle(self, event: cues.Event) -> list[cues.Effect]:
         """Take one event in and return, in order, what has to be done.
 
-        Raises UsageError for a replay that cannot be; the state is then unchanged.
+        Raises UsageError for a replay that cannot be and for audio of an impossible length; the state is then
+        unchanged.
         """
-        if self.disposed:
+        try:
+            if self.disposed:
+                raise _Stale
+            _HANDLERS[type(event)](self, event)
+        except _Stale:
             self.stale_dropped += 1
             return []
-        _HANDLERS[type(event)](self, event)
-        if not self.disposed:
-            self._advance()
+        self._advance()
         effects, self._effects = self._effects, []
         return effects
 
@@ -106,8 +113,7 @@ class Conductor:
 
     def _on_unit_closed(self, event: cues.UnitClosed) -> None:
         if event.unit.generation != self.generation or event.unit.index != len(self.entries):
-            self.stale_dropped += 1
-            return
+            raise _Stale
         entry = Entry(event.unit, event.spoken, self._pace)
         self.entries.append(entry)
         self._open += 1
@@ -127,8 +133,7 @@ class Conductor:
 
     def _on_reset(self, event: cues.Reset) -> None:
         if event.generation <= self.generation:
-            self.stale_dropped += 1
-            return
+            raise _Stale
         kept = sum(1 for entry in self.entries if entry.unit.end <= event.at)
         head = self._head
         # A unit that the new generation keeps goes on; anything else is silenced first.
@@ -158,55 +163,51 @@ class Conductor:
         self._synthesising(event.token)
 
     def _on_audio_received(self, event: cues.AudioReceived) -> None:
-        if entry := self._synthesising(event.token):
-            entry.heard.received(event.received_s, complete=False)
-            entry.received_s = max(entry.received_s, event.received_s)
+        entry = self._synthesising(event.token)
+        entry.heard.received(event.received_s, complete=False)
+        entry.received_s = max(entry.received_s, event.received_s)
 
     def _on_alignment_received(self, event: cues.AlignmentReceived) -> None:
-        if entry := self._synthesising(event.token):
-            entry.heard.align(event.chars, event.starts, event.ends)
+        self._synthesising(event.token).heard.align(event.chars, event.starts, event.ends)
 
     def _on_synthesis_done(self, event: cues.SynthesisDone) -> None:
-        if entry := self._synthesising(event.token):
-            entry.heard.received(event.received_s, complete=True)
-            entry.received_s = max(entry.received_s, event.received_s)
-            self._end_synthesis(entry, Synthesis.COMPLETE)
-            self._pace.learn(entry.spoken.text, entry.received_s)
-            if entry.received_s == 0:
-                self._leave_timeline(entry)
-                self._turn(entry, Turn.END_EMPTY)
+        entry = self._synthesising(event.token)
+        entry.heard.received(event.received_s, complete=True)
+        entry.received_s = max(entry.received_s, event.received_s)
+        self._end_synthesis(entry, Synthesis.COMPLETE)
+        self._pace.learn(entry.spoken.text, entry.received_s)
+        if entry.received_s == 0:
+            self._leave_timeline(entry)
+            self._turn(entry, Turn.END_EMPTY)
 
     def _on_synthesis_failed(self, event: cues.SynthesisFailed) -> None:
-        if entry := self._synthesising(event.token):
-            self._end_synthesis(entry, Synthesis.FAILED)
-            entry.error = (event.code, event.message)
-            if entry.received_s == 0:
-                self._leave_timeline(entry)
-                self._turn(entry, Turn.FAIL)
-            else:
-                self._changed(entry)  # reported now; what has arrived is still played out
+        entry = self._synthesising(event.token)
+        self._end_synthesis(entry, Synthesis.FAILED)
+        entry.error = (event.code, event.message)
+        if entry.received_s == 0:
+            self._leave_timeline(entry)
+            self._turn(entry, Turn.FAIL)
+        else:
+            self._changed(entry)  # reported now; what has arrived is still played out
 
     # -- playback ------------------------------------------------------------------------------
 
     def _on_playback_started(self, event: cues.PlaybackStarted) -> None:
         entry = self._performing(event.token)
-        if entry is None or entry.state is UnitState.PLAYING or entry.received_s == 0:
-            self.stale_dropped += entry is not None
-            return
+        if entry.state is UnitState.PLAYING or entry.received_s == 0:
+            raise _Stale
         self._sound(entry)
 
     def _on_playback_position(self, event: cues.PlaybackPosition) -> None:
         entry = self._performing(event.token)
-        if entry is None or entry.state is not UnitState.PLAYING:
-            self.stale_dropped += entry is not None
-            return
+        if entry.state is not UnitState.PLAYING:
+            raise _Stale
         self._hear(entry, event.played_s)
 
     def _on_playback_ended(self, event: cues.PlaybackEnded) -> None:
         entry = self._performing(event.token)
-        if entry is None or not entry.all_received:
-            self.stale_dropped += entry is not None
-            return
+        if not entry.all_received:
+            raise _Stale
         self._play_out(entry)
 
     def _sound(self, entry: Entry) -> None:
@@ -326,24 +327,24 @@ class Conductor:
 
     # -- one place for each small act ----------------------------------------------------------
 
-    def _synthesising(self, token: Token) -> Entry | None:
-        """The gate for synthesis events: the unit whose running synthesis this token names, or a drop."""
+    def _synthesising(self, token: Token) -> Entry:
+        """The gate for synthesis events: the unit whose running synthesis this token names."""
         entry = self._entry(token)
-        if entry is not None and entry.asked == token and entry.synthesis is Synthesis.RUNNING:
-            return entry
-        self.stale_dropped += 1
-        return None
+        if entry.asked != token or entry.synthesis is not Synthesis.RUNNING:
+            raise _Stale
+        return entry
 
-    def _performing(self, token: Token) -> Entry | None:
+    def _performing(self, token: Token) -> Entry:
         """The gate for playback events: the unit whose performance on the timeline this token names."""
         entry = self._entry(token)
-        if entry is not None and entry.token == token and token.unit in self._timeline:
-            return entry
-        self.stale_dropped += 1
-        return None
+        if entry.token != token or token.unit not in self._timeline:
+            raise _Stale
+        return entry
 
-    def _entry(self, token: Token) -> Entry | None:
-        return self.entries[token.unit] if 0 <= token.unit < len(self.entries) else None
+    def _entry(self, token: Token) -> Entry:
+        if not 0 <= token.unit < len(self.entries):
+            raise _Stale
+        return self.entries[token.unit]
 
     def _turn(self, entry: Entry, turn: Turn) -> None:
         was_open = not entry.ended

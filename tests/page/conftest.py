@@ -47,10 +47,12 @@ class Server:
         return "".join(self._lines)
 
     def _read(self) -> None:
-        for line in self.process.stdout or ():
-            self._lines.append(line)
-            if found := ADDRESS.match(line):
-                self._address.put(found[1])
+        assert self.process.stdout is not None
+        with self.process.stdout as output:
+            for line in output:
+                self._lines.append(line)
+                if found := ADDRESS.match(line):
+                    self._address.put(found[1])
         self._address.put(None)
 
     def await_address(self) -> None:

@@ -17,7 +17,8 @@ FAULTS = {
         """
         const real = window.fetch;
         window.fetch = (url, ...rest) =>
-          String(url).endsWith("python_stdlib.zip") ? Promise.resolve(new Response("", { status: 404 })) : real(url, ...rest);
+          String(url).endsWith("python_stdlib.zip")
+            ? Promise.resolve(new Response("", { status: 404 })) : real(url, ...rest);
         """,
         ["python_stdlib.zip", "404"],
     ),

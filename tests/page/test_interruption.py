@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
 from typing import Any
 
 import pytest
@@ -17,8 +17,8 @@ LONG = "Tell me a story."
 
 
 @pytest.fixture
-def visit(server: Any, browser: Any) -> Iterator[Visit]:
-    yield Visit(browser, server.url)
+def visit(server: Any, browser: Any) -> Visit:
+    return Visit(browser, server.url)
 
 
 def test_regenerate_amid_speech_lets_nothing_of_the_old_take_be_heard(visit: Visit) -> None:
@@ -55,7 +55,7 @@ def test_what_was_heard_before_a_stop_is_told_to_the_server(visit: Visit) -> Non
         "the server is told",
     )
     assert 0 < seen["heard"] < seen["units"][0]["end"]
-    assert heard[0]["postData"] == f'{{"at": {seen["heard"]}}}'
+    assert json.loads(heard[0]["postData"]) == {"at": seen["heard"], "generation": 1}
 
 
 def test_a_new_message_silences_the_reply_before_it(visit: Visit) -> None:

@@ -20,12 +20,13 @@ def test_the_policy_allows_nothing_from_elsewhere_and_no_inline_script(server: A
 
 
 def test_the_page_boots_under_its_own_policy(server: Any, browser: Any) -> None:
-    violations = "document.addEventListener('securitypolicyviolation', e => (window.violations ??= []).push(e.blockedURI))"
-    browser.before_page(violations)
+    browser.before_page(
+        "window.violations = []; addEventListener('securitypolicyviolation', (e) => violations.push(e.blockedURI));"
+    )
     visit = Visit(browser, server.url, tap=False)
     visit.until_ready()
     assert visit.inspect()["state"] == "idle"
-    assert browser.driver.execute_script("return window.violations ?? []") == []
+    assert browser.driver.execute_script("return window.violations") == []
     assert browser.foreign_requests(server.url) == []
 
 

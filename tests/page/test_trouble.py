@@ -12,7 +12,8 @@ let spoken = 0;
 const real = window.fetch;
 window.fetch = (url, ...rest) =>
   String(url).endsWith("/speech") && spoken++ === 0
-    ? Promise.resolve(Response.json({ error: { code: "engine_failed", message: "The engine broke." } }, { status: 502 }))
+    ? Promise.resolve(Response.json(
+        { error: { code: "engine_failed", message: "The engine broke." } }, { status: 502 }))
     : real(url, ...rest);
 """
 

@@ -40,6 +40,8 @@ SYNTHESIS = (
     cues.SynthesisDone,
     cues.SynthesisFailed,
 )
+#: What may drop a unit: given up by the listener, by the reply, or for good.
+ENDINGS = (cues.Stop, cues.Skip, cues.Replay, cues.Reset, cues.Dispose)
 
 
 def closed(count: int, generation: int = 1) -> list[cues.UnitClosed]:
@@ -62,6 +64,7 @@ class Take:
     received_s: float = 0.0
     ended: bool = False  # no more will come
     whole: bool = False  # it came to its end marker
+    aborted: bool = False
     played_out: bool = False
     discarded: bool = False  # its unit went with a reset
 
@@ -90,7 +93,7 @@ class Stage:
         self.timeline: list[Performance] = []  # of the player
         self.reports: list[Event] = []  # of the player, not told yet
         self.units: list[Unit] = []
-        self.held = self.blocked = self.disposed = False
+        self.held = self.blocked = self.stopped = self.final = self.failed = self.disposed = False
         self._audio_tags = audio_tags
         self._generation = 1
         self._sounded: list[Performance] = []
@@ -306,6 +309,8 @@ class Stage:
             assert effects == [], f"{event} is not current and has effects"
         for effect in effects:
             self._carry_out(effect)
+            if isinstance(effect, cues.UnitChanged):
+                self._check_change(effect, event)
         self._check()
         return effects
 
@@ -335,6 +340,13 @@ class Stage:
             case cues.Reset(generation, at):
                 self._discard_from(sum(unit.end <= at for unit in self.units), generation)
                 self._heard = min(self._heard, at)
+                self.stopped = self.final = self.failed = False
+            case cues.ReplyFinal():
+                self.final, self.failed = True, False
+            case cues.ReplyFailed():
+                self.failed |= not (self.final or self.stopped)
+            case cues.Stop():
+                self.stopped = True
             case cues.AudioReceived(token, received_s):
                 self._receive(token, received_s)
             case cues.SynthesisDone(token, received_s):
@@ -400,7 +412,7 @@ class Stage:
                 self.takes[token] = self._all_takes[token] = Take(token.unit, text)
             case cues.AbortSynthesis(token):
                 self.running.remove(token)
-                self._all_takes[token].ended = True
+                self._all_takes[token].ended = self._all_takes[token].aborted = True
             case cues.Play(token, take):
                 assert token not in self.performances, "a token is used twice"
                 assert token.generation == self._generation, "something old is played"
@@ -424,10 +436,23 @@ class Stage:
             case cues.Forget(take):
                 assert all(each.take is not self.takes[take] for each in self.timeline)
                 del self.takes[take]
-            case cues.UnitChanged(generation, index, state):
-                before = self._life.get((generation, index))
-                assert state in LIFE[before] or state == before, f"unit {index}: {before} to {state}"
-                self._life[generation, index] = state
+
+    def _check_change(self, change: cues.UnitChanged, event: Event) -> None:
+        unit, state = (change.generation, change.unit), change.state
+        before = self._life.get(unit)
+        assert state in LIFE[before] or state == before, f"unit {unit}: {before} to {state}"
+        self._life[unit] = state
+        token = self._asked_units.get(change.unit)
+        take = self._all_takes[token] if token else None
+        if state == "done":
+            assert take is None or take.whole, "a unit that was not spoken whole is done"
+        if state == "failed":
+            assert take is not None
+            assert take.ended
+            assert not take.whole
+            assert (change.code, change.message) == ("engine_failed", "out of breath")
+        if state == "dropped" and not isinstance(event, ENDINGS):
+            assert self.stopped or (take is not None and take.aborted), "a unit is dropped for no reason"
 
     def _check(self) -> None:
         conductor, entries = self.conductor, self.conductor.entries
@@ -450,7 +475,16 @@ class Stage:
         assert on_it == sorted(on_it)
         for entry in entries[: on_it[-1] if on_it else 0]:
             assert entry.ended or entry.unit.index in on_it, "a unit that is still to sound is passed over"
+        assert conductor.state == self._state()
         self._check_heard()
+
+    def _state(self) -> str:
+        due = not set(self.states) <= ENDS
+        if due and self.blocked:
+            return "blocked"
+        if due or not (self.final or self.stopped or self.failed or self.disposed):
+            return "paused" if self.held else "speaking" if self._sounding else "listening"
+        return "failed" if self.failed and not self.disposed else "idle"
 
     def _check_heard(self) -> None:
         entries = self.conductor.entries

@@ -45,7 +45,7 @@ def test_cut_prints_range_emotion_and_text_of_each_unit(tmp_path: Path) -> None:
     reply = tmp_path / "reply.md"
     reply.write_bytes("하나. 😀둘.\n셋. [emotion:warm]".encode())
     result = call("cut", str(reply), "--ends", "4")
-    assert result.output == '0-4\t-\t"하나."\n4-26\twarm\t"😀둘.\\n셋."\n'
+    assert result.output == '0-4\t-\t"하나."\n4-25\twarm\t"😀둘.\\n셋."\n'
 
 
 def test_cut_reads_standard_input_and_keeps_its_line_ends() -> None:

@@ -30,7 +30,7 @@ class World(RuleBasedStateMachine):
     stage: Stage
 
     @initialize(
-        concurrency=st.integers(1, 3), audio_tags=st.booleans(), stretches=st.lists(STRETCHES, max_size=4)
+        concurrency=st.integers(1, 3), audio_tags=st.booleans(), stretches=st.lists(STRETCHES, min_size=2, max_size=5)
     )
     def a_reply_begins(self, concurrency: int, audio_tags: bool, stretches: list[str]) -> None:
         self.stage = Stage(concurrency, audio_tags=audio_tags).reply(*stretches, final=False)
@@ -91,6 +91,13 @@ class World(RuleBasedStateMachine):
         token = self._running(place)
         received_s = self._received(token)
         self.stage.complete(token, received_s + seconds if received_s else seconds)
+
+    @precondition(lambda self: self.stage.running)
+    @rule(place=PLACES, seconds=SECONDS)
+    def a_take_comes_whole(self, place: int, seconds: float) -> None:
+        token = self._running(place)
+        self.stage.audio(token, self._received(token) + seconds)
+        self.stage.complete(token)
 
     @precondition(lambda self: self.stage.running)
     @rule(place=PLACES)
@@ -180,7 +187,7 @@ class World(RuleBasedStateMachine):
         if not hasattr(self, "stage"):
             return
         stage = self.stage
-        failed = bool(stage.conductor.failure) and not stage.disposed
+        failed = stage.failed and not stage.disposed
         if not failed:
             stage.end()
         stage.settle()
@@ -195,4 +202,4 @@ class World(RuleBasedStateMachine):
 
 
 TestAnyInterleaving = World.TestCase
-TestAnyInterleaving.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+TestAnyInterleaving.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)

@@ -271,10 +271,10 @@ def test_position_of_a_take_that_has_not_started_is_passed_over() -> None:
 
 @pytest.mark.parametrize("unit", [-1, 1, 7], ids=["unit_minus_1", "unit_1_of_1", "unit_7_of_1"])
 def test_token_of_a_unit_that_is_not_there_is_counted(unit: int) -> None:
-    stage = Stage().reply("One.")
-    stage.audio(Token(1, unit, 1), 1.0)
-    stage.started(Token(1, unit, 1))
-    assert stage.stale == 2
+    for stage in (Stage(), Stage().reply("One.")):
+        stage.audio(Token(1, unit, 1), 1.0)
+        stage.started(Token(1, unit, 1))
+        assert stage.stale == 2
 
 
 # -- failures ------------------------------------------------------------------------------------

@@ -85,9 +85,16 @@ def test_words_may_be_aligned_whole() -> None:
     assert heard.at(1.0) == 4
 
 
+def test_a_word_aligned_whole_begins_when_it_is_said_to() -> None:
+    heard = received("hello", 3.0)
+    heard.align(["hello"], [2.0], [2.5])
+    assert heard.at(1.9) == 0
+    assert heard.at(2.3) > 0
+
+
 def test_characters_that_share_the_times_of_their_word_count_when_the_next_word_begins() -> None:
     heard = received("one two", 2.0)
-    heard.align(list("one two"), [0.0] * 3 + [0.5] + [0.8] * 3, [0.5] * 3 + [0.8] + [1.5] * 3)
+    heard.align(list("one two"), [0.0] * 4 + [0.8] * 3, [0.8] * 4 + [1.5] * 3)
     assert heard.at(0.8) == 4
 
 
@@ -157,8 +164,11 @@ def test_times_that_are_no_numbers_are_passed_over(odd: float) -> None:
 
 
 def test_nothing_is_heard_before_the_first_sample() -> None:
-    heard = received("  abc", 1.0, start=7)
-    assert heard.at(0.0) == 7
+    assert received("abc", 1.0, start=7).at(0.0) == 7
+
+
+def test_white_space_before_the_first_word_is_not_heard_before_the_word() -> None:
+    assert received("  abc", 1.0, start=7).at(0.01) == 7
 
 
 def test_all_is_heard_once_played_out() -> None:
@@ -173,6 +183,18 @@ def test_a_take_that_is_still_arriving_has_not_played_out() -> None:
     heard.received(1.0, complete=False)
     assert heard.at(1.0) < 3
     heard.received(1.0, complete=True)
+    assert heard.at(1.0) == 3
+
+
+def test_the_last_words_of_a_slow_take_that_is_still_arriving_are_not_claimed() -> None:
+    heard = take("a" * 100)
+    heard.received(60.0, complete=False)
+    assert 85 <= heard.at(60.0) <= 95
+
+
+def test_a_complete_take_stays_complete() -> None:
+    heard = received("abc", 1.0)
+    heard.received(0.5, complete=False)
     assert heard.at(1.0) == 3
 
 
@@ -255,6 +277,7 @@ def test_a_combining_mark_is_heard_with_its_letter() -> None:
 
 
 def test_an_audio_tag_takes_no_time() -> None:
+    assert weights("[softly] a") == [0.0] * 8 + weights(" a")
     heard = received("[softly] a", 1.0)
     assert heard.at(0.3) >= 9
 

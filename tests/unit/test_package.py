@@ -98,7 +98,8 @@ def test_page_wheel_holds_all_code_but_the_server():
 
 def test_page_wheel_is_the_same_from_an_editable_install_and_from_the_wheel(installed, tmp_path):
     code = "from onetake.server.page import *; print(content_hash(page_wheel()[1]))"
-    assert page.content_hash(page.page_wheel()[1]) == run_installed(installed, tmp_path, code)
+    editable, from_wheel = page.content_hash(page.page_wheel()[1]), run_installed(installed, tmp_path, code)
+    assert editable == from_wheel, "if pyproject.toml has changed since, run pip install -e . again"
 
 
 def test_page_wheel_changes_with_the_code(tmp_path, monkeypatch):

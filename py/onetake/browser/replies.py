@@ -13,7 +13,7 @@ from typing import Any
 
 from onetake.browser.ffi import js_object, window
 from onetake.browser.scope import Scope
-from onetake.streams import Event, Failed, Start, open_adapter
+from onetake.streams import Event, Failed, Reset, Start, open_adapter
 
 LOST = "the connection to the server was lost; send the message again when it is back"
 
@@ -27,7 +27,9 @@ class ReplyStream:
         self._on_event = on_event
         self._adapter = open_adapter("onetake")
         self._signal_js = scope.abort_controller().signal
-        self.reading = False
+        self._reading = False
+        self._generation = 0  # the newest one read of
+        self._wanted = 0  # the newest one asked for
         self._stop_at: int | None = None  # the listener stopped before the server had told the reply's id
         #: The reply's id, once the server has told it.
         self.id: str | None = None
@@ -41,10 +43,11 @@ class ReplyStream:
 
     async def regenerate(self) -> None:
         """Have the reply written anew; reads on if its stream had ended."""
-        if await self._request("POST", f"replies/{self.id}/regenerate") is not None and not self.reading:
-            last = {"last-event-id": self._adapter.last_event_id or "0"}
-            path = f"replies/{self.id}/events"
-            await self._read(await self._request("GET", path, headers=last, signal_js=self._signal_js))
+        response_js = await self._request("POST", f"replies/{self.id}/regenerate")
+        if response_js is not None:
+            self._wanted = int((await response_js.json()).generation)
+            if not self._reading:
+                await self._read_on()
 
     async def stop(self, heard: int) -> None:
         """End the writing, and tell the conversation how far the reply was heard (a code point)."""
@@ -52,7 +55,7 @@ class ReplyStream:
             self._stop_at = heard
             return
         await self._request("DELETE", f"replies/{self.id}")
-        await self._request("PUT", f"replies/{self.id}/heard", {"at": heard})
+        await self._request("PUT", f"replies/{self.id}/heard", {"at": heard, "generation": self._generation})
 
     async def _request(
         self,
@@ -86,22 +89,31 @@ class ReplyStream:
 
         if response_js is None:
             return
-        self.reading = True
+        self._reading = True
         with suppress(JsException):  # lost, or aborted by us: the adapter and the scope tell which
             reader_js = response_js.body.getReader()
             while not (chunk_js := await reader_js.read()).done:
                 for event in self._adapter.feed(chunk_js.value.to_bytes()):
                     self._tell(event)
-        self.reading = False
+        self._reading = False
         self._adapter.end_response()
         if not self._adapter.ended:
             self._tell(Failed("connection_lost", LOST, retryable=True))
+        elif self._generation < self._wanted:  # the stream had ended while the new take was being asked for
+            await self._read_on()
+
+    async def _read_on(self) -> None:
+        last = {"last-event-id": self._adapter.last_event_id or "0"}
+        path = f"replies/{self.id}/events"
+        await self._read(await self._request("GET", path, headers=last, signal_js=self._signal_js))
 
     def _tell(self, event: Event) -> None:
         if self._scope.disposed:
             return
+        if isinstance(event, Reset):
+            self._generation = event.generation or self._generation
         if isinstance(event, Start):
-            self.id = event.reply
+            self.id, self._generation = event.reply, event.generation
             if self._stop_at is not None:
                 self._scope.spawn(self.stop(self._stop_at))
         self._on_event(event)

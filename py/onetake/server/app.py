@@ -2,7 +2,7 @@
 
     app = create_app(build_agent(None), engines, model="scripted", voice=None, hosts=["127.0.0.1"])
 
-`create_app` opens no socket; `onetake.server.cli` serves it.
+`create_app` opens no socket; `onetake.server.serving` does.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def create_app(
     app.add_middleware(SecurityHeaders)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     errors.install(app)
-    app.include_router(reply_routes.router(Replies(agent)))
+    app.state.replies = Replies(agent)  # ended by whoever serves, see onetake.server.serving
+    app.include_router(reply_routes.router(app.state.replies))
     app.include_router(speech_routes.router(engines))
     _add_page(app, model, voice)
     return app

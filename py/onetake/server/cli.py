@@ -36,10 +36,9 @@ def main(
     if context.invoked_subcommand is not None:
         return
     # Here, since they take seconds to import, which other commands need not wait for.
-    import uvicorn
-
     from onetake.server.agents import build_agent
     from onetake.server.app import create_app
+    from onetake.server.serving import serve
     from onetake.server.speech import open_engines
 
     engines, missing = open_engines()
@@ -57,9 +56,7 @@ def main(
     click.echo(f"Onetake is at {address}")
     if not no_browser:
         webbrowser.open(address)
-    # The page's streams stay open for as long as it is: do not wait for them at the end.
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-    uvicorn.Server(config).run(sockets=[listening])
+    serve(app, listening)
 
 
 main.add_command(cut)
@@ -78,7 +75,8 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UsageError(f"cannot listen on {host} port {port}: {reason}; choose another with --port or --host") from None
+        how = "choose another with --port or --host"
+        raise UsageError(f"cannot listen on {host} port {port}: {reason}; {how}") from None
 
 
 def _hosts(host: str) -> list[str]:

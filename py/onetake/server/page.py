@@ -78,7 +78,8 @@ def _metadata(installed: Distribution) -> bytes:
     text = installed.read_text("METADATA")
     if text is None:
         raise UsageError(f"The installation of onetake {installed.version} has lost its METADATA. {_HOW}")
-    return text.encode()
+    headers, _, _readme = text.partition("\n\n")
+    return f"{headers}\n".encode()
 
 
 def _record_hash(content: bytes) -> str:

@@ -1,0 +1,28 @@
+"""Runs the application on uvicorn, and ends it without breaking off what it can end by itself."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+# Takes that are being sent are cut off after this long.
+GRACE_S = 1
+
+
+def serve(app: FastAPI, listening: socket.socket) -> None:
+    """Serve `app`, made by `create_app`, on that socket until a signal ends it."""
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE_S)
+    _Server(config, app).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # uvicorn waits for open streams before it tells the application; these would never end.
+        await self._app.state.replies.aclose()
+        await super().shutdown(sockets)
