@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
 from tests.conftest import CHROME_FLAGS, find_chromium
 
 RUN_S = 300
