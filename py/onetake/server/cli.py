@@ -16,6 +16,7 @@ import click
 from onetake.errors import UsageError
 from onetake.server.cut import cut
 from onetake.server.refusal import Refusal
+from onetake.server.replay import replay
 from onetake.server.speech.engine import Engine
 
 LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"]
@@ -60,6 +61,7 @@ def main(
 
 
 main.add_command(cut)
+main.add_command(replay)
 
 
 def _check_voice(voice: str | None, engines: Sequence[Engine]) -> None:
