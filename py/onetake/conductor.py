@@ -5,9 +5,9 @@ effects out (in the page: `onetake.browser`) and reports what came of them as fu
 
     conductor = Conductor(concurrency=2)
     effects = conductor.handle(UnitClosed(unit, for_engine(raw, audio_tags=False, start=unit.start)))
-    # [Synthesise(token, text), Play(token, take), UnitChanged(...)]
+    # [UnitChanged(…), UnitChanged(…), Synthesise(token, text), Play(token, take)]
     conductor.handle(AudioReceived(token, 0.4)); conductor.handle(PlaybackStarted(token))
-    conductor.handle(Reset(generation=2))      # [AbortSynthesis(token), Silence(), Forget(token), ...]
+    conductor.handle(Reset(generation=2))      # [Silence(), AbortSynthesis(token), UnitChanged(…), Forget(token)]
 
 One conductor serves one reply. Anyone may import this module.
 """
@@ -70,7 +70,7 @@ class Conductor:
         # It can grow as long as the reply, hence a mapping that is quick at both ends.
         self._timeline: OrderedDict[int, Entry] = OrderedDict()
         self._next_ask = 0  # no entry before this one still waits to be asked for
-        self._next_play = 0  # no entry before this one still waits to be put on the timeline
+        self._next_play = 0  # each entry before this one has ended or is on the timeline, no other is
         self._effects: list[cues.Effect] = []
 
     # -- what it is doing ----------------------------------------------------------------------
@@ -309,7 +309,7 @@ class Conductor:
             self._next_ask += 1
         while self._next_play < len(self.entries):
             entry = self.entries[self._next_play]
-            if not entry.ended and entry.unit.index not in self._timeline:
+            if not entry.ended:
                 last = next(reversed(self._timeline.values()), None)
                 if entry.asked is None or (last is not None and not last.all_received):
                     break

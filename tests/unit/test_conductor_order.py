@@ -13,7 +13,8 @@ import pytest
 from onetake import UsageError
 from onetake.conductor import Conductor
 from onetake.cues import Play, Silence, Synthesise, Token, UnitChanged
-from tests.unit.stage import ENDS, Stage
+from tests.unit.promises import ENDS
+from tests.unit.stage import Stage
 
 # -- what is asked for, and when -----------------------------------------------------------------
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from onetake.life import ENDS, TRANSITIONS, Turn, UnitState
-from tests.unit import stage
+from tests.unit import promises
 
 
 @pytest.mark.parametrize("state", list(UnitState))
 def test_life_of_a_unit_goes_from(state: UnitState) -> None:
     """Against a table that was written down by itself."""
-    assert {after.value for after in TRANSITIONS[state].values()} == stage.LIFE[state.value]
+    assert {after.value for after in TRANSITIONS[state].values()} == promises.LIFE[state.value]
 
 
 @pytest.mark.parametrize("state", [state for state in UnitState if state not in ENDS])
@@ -19,7 +19,7 @@ def test_unit_can_be_dropped_while_it_is(state: UnitState) -> None:
     assert TRANSITIONS[state][Turn.DROP] is UnitState.DROPPED
 
 
-@pytest.mark.parametrize("state", list(ENDS))
+@pytest.mark.parametrize("state", sorted(ENDS))
 def test_only_the_listener_can_bring_back_a_unit_that_is(state: UnitState) -> None:
     assert TRANSITIONS[state] == {Turn.REQUEUE: UnitState.QUEUED}
 
@@ -33,4 +33,4 @@ def test_every_state_leads_to_an_end() -> None:
 
 
 def test_ends_are_three() -> None:
-    assert {state.value for state in ENDS} == stage.ENDS
+    assert {state.value for state in ENDS} == promises.ENDS
