@@ -1,6 +1,6 @@
-"""What tests of more than one kind need: a Chromium, and the project as it ships.
+"""What tests of more than one kind need: a Chromium, a Redis, and the project as it ships.
 
-Browser and page tests test the built wheel, never the source tree. Unit tests need nothing from here.
+Browser and page tests test the built wheel, never the source tree. Unit tests need only Redis from here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,20 +67,7 @@ def chromium() -> Chromium:
     if found:
         return found
     packages = BROWSER_PACKAGES.get(os_id())
-    if packages and os.geteuid() == 0 and shutil.which("apt-get"):
-        install = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
-        for command in (["apt-get", "update"], install):
-            done = subprocess.run(
-                command,
-                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                pytest.fail(f"{' '.join(command)} failed:\n{done.stdout}", pytrace=False)
+    if packages and install(packages):
         found = find_chromium()
     if not found:
         how = f"as root: apt-get install {' '.join(packages)}" if packages else "by your system's packages"
@@ -96,6 +84,47 @@ def find_chromium() -> Chromium | None:
     browser = next((path for name in names if (path := shutil.which(name))), None)
     driver = shutil.which("chromedriver")
     return Chromium(browser, driver, CHROME_FLAGS) if browser and driver else None
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Redis of the tests' own, installed if need be; else the test says what to do."""
+    if not (shutil.which("redis-server") or install(["redis-server"])):
+        how = "Install redis-server (Debian, Ubuntu: apt-get install redis-server, as root)."
+        pytest.fail(f"These tests need redis-server on PATH. {how}", pytrace=False)
+    socket = tmp_path_factory.mktemp("redis") / "redis.sock"
+    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", "", "--daemonize", "no"]
+    process = subprocess.Popen(command, cwd=socket.parent, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    with process.stdout as log:
+        said = ""
+        while "ready to accept connections" not in said.lower():
+            line = log.readline()
+            said += line
+            if not line:
+                pytest.fail(f"redis-server did not start:\n{said}", pytrace=False)
+        yield f"unix://{socket}"
+        process.terminate()
+        process.wait()
+
+
+def install(packages: Sequence[str]) -> bool:
+    """Install system packages where that may be done and is known how; False elsewhere."""
+    if os_id() not in BROWSER_PACKAGES or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return False
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        done = subprocess.run(
+            ["apt-get", *command],
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            pytest.fail(f"apt-get {' '.join(command)} failed:\n{done.stdout}", pytrace=False)
+    return True
 
 
 def os_id() -> str:

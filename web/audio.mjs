@@ -17,19 +17,13 @@ export function audioContext() {
   return context;
 }
 
-/** True while the listener has paused: a gesture then must not start the sound again. */
-let held = false;
-
-/** Holds the audio clock, or lets it run. Neither is awaited: without a gesture `resume()` may never settle. */
-export function hold(on) {
-  held = on;
-  if (context === null) return;
-  if (on) void context.suspend();
-  else void context.resume();
+/** Lets a context run, if the browser allows it now; its state tells. Not awaited: `resume()` may never settle. */
+export function letRun(context) {
+  context.resume().catch(() => {});
 }
 
 function unlock() {
-  if (!held && audioContext().state !== "running") void context.resume();
+  if (audioContext().state !== "running") letRun(context);
 }
 
 /** Makes every gesture of the page unlock audio, synchronously. Returns its own undoing. */

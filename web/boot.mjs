@@ -3,9 +3,15 @@
 // What is sent before Python is ready waits and then goes. A boot that fails says what failed, keeps what was
 // typed (over a reload too) and offers to try again.
 
-import { audioContext, hold, unlockOnGesture, useSampleRate } from "./audio.mjs";
-import { audioBuffer, TakeReader } from "./pcm.mjs";
+import { audioContext, letRun, unlockOnGesture, useSampleRate } from "./audio.mjs";
+import { Face } from "./face.mjs";
+import { Ink } from "./ink.mjs";
+import { audioBuffer, dividedBuffer, joinedBuffer } from "./pcm.mjs";
+import { choose, offer, onSetting, openSettings, setting } from "./settings.mjs";
+import { TakeReader } from "./take.mjs";
 import { fetchWatched, Watch } from "./watch.mjs";
+import { peaks, waveform } from "./waveform.mjs";
+import { label, name, words } from "./words.mjs";
 
 const at = (path) => new URL(path, document.baseURI).href;
 const byId = (id) => document.getElementById(id);
@@ -41,7 +47,7 @@ function send(event) {
   event?.preventDefault();
   const input = byId("text");
   const text = input.value.trim();
-  byId("note").textContent = text ? "" : "There is nothing to send yet: write something first.";
+  byId("note").textContent = text ? "" : words("write.empty");
   if (!text) return input.focus();
   input.value = "";
   kept.write("draft", "");
@@ -67,7 +73,8 @@ function listenToWriting() {
 
 // -- boot -----------------------------------------------------------------------------------------------------
 
-const PYODIDE = at("web/vendor/pyodide/");
+// Beside this file, whose path names the content of all of them: a visit never mixes two releases.
+const PYODIDE = new URL("./vendor/pyodide/", import.meta.url).href;
 
 function tell(text, share) {
   byId("boot-text").textContent = text;
@@ -78,7 +85,7 @@ function fail(error) {
   console.error(error);
   phases.failed = performance.now();
   byId("boot").classList.add("failed");
-  byId("boot-text").textContent = `The voice could not start: ${error.message}. What you wrote is kept.`;
+  byId("boot-text").textContent = words("boot.failed", { why: error.message });
   byId("boot-progress").hidden = true;
   byId("again").hidden = false;
 }
@@ -99,10 +106,11 @@ function checkWasm() {
   }
 }
 
-async function startPython(watch, health) {
+async function startPython(watch, asked) {
   const { loadPyodide } = await import(`${PYODIDE}pyodide.mjs`);
   const pyodide = await loadPyodide({ indexURL: PYODIDE, packageBaseUrl: PYODIDE });
-  watch.enter("installing", "Unpacking Onetake …", 0.92);
+  const health = await asked;
+  watch.enter("installing", words("boot.installing"), 0.92);
   const problems = [];
   await pyodide.loadPackage("micropip", {
     messageCallback: () => {},
@@ -121,7 +129,7 @@ async function boot() {
     tell(text, share);
   });
   checkWasm();
-  watch.enter("fetching", "Fetching the voice …", 0);
+  watch.enter("fetching", words("boot.fetching"), 0);
   const files = fetchWatched(
     [
       [`${PYODIDE}pyodide.asm.wasm`, "application/wasm"],
@@ -131,22 +139,30 @@ async function boot() {
     ],
     (done, all) => {
       watch.touch();
-      if (done < all) tell(`Fetching the voice: ${(done / 1e6).toFixed(1)} of ${(all / 1e6).toFixed(1)} MB`, (0.8 * done) / all);
-      else watch.enter("starting", "Starting Python …", 0.8);
+      const megabytes = { done: (done / 1e6).toFixed(1), all: (all / 1e6).toFixed(1) };
+      if (done < all) tell(words("boot.fetched", megabytes), (0.8 * done) / all);
+      else watch.enter("starting", words("boot.starting"), 0.8);
     },
   );
-  const prepared = Promise.all([json("health"), json("voices"), import("./card.mjs"), files]);
-  // Pyodide fetches the same files; the browser's cache makes that one transfer.
+  const asked = json("health");
+  const prepared = Promise.all([asked, json("voices"), import("./card.mjs"), files]);
+  // Pyodide fetches the same files at the same time; the browser's cache makes that one transfer.
+  const started = startPython(watch, asked);
+  started.catch(() => {}); // what is wrong with a file is said better by `files`, which is awaited first
   const [health, voices, { cardFragment }] = await watch.limit(prepared);
-  const voice = voices.find((each) => each.id === health.voice) ?? voices[0] ?? null;
+  const voice = voices.find((each) => each.id === (setting("voice") || health.voice)) ?? voices[0] ?? null;
+  offer(byId("voice"), voices.map((each) => [each.id, each.name]));
+  if (voice) byId("voice").value = voice.id;
   if (voice) useSampleRate(voice.sample_rate);
-  byId("who").textContent =
-    health.model === "scripted" ? "A scripted companion: it follows a script and is no model." : health.model;
+  if (health.model === "scripted") label(byId("who"), "who.scripted");
+  else byId("who").textContent = health.model;
 
-  const pyodide = await watch.limit(startPython(watch, health));
-  pyodide.registerJsModule("onetake_web", { audioContext, audioBuffer, cardFragment, hold, TakeReader });
+  const pyodide = await watch.limit(started);
+  const sound = { audioContext, audioBuffer, dividedBuffer, joinedBuffer, letRun, TakeReader };
+  const shown = { cardFragment, choose, Face, Ink, kept, label, name, onSetting, peaks, setting, waveform, words };
+  pyodide.registerJsModule("onetake_web", { ...sound, ...shown });
   const page = pyodide.pyimport("onetake.browser.page");
-  python = page.start(JSON.stringify({ base: at("./"), voice }));
+  python = page.start(JSON.stringify({ base: at("./"), voices, voice: voice?.id ?? null }));
   page.destroy();
   phases.ready = performance.now();
   watch.end();
@@ -167,7 +183,10 @@ const bootingSnapshot = () => ({
   final: false,
   heard: 0,
   units: [],
-  counts: { syntheses: 0, stale_dropped: 0, underruns: 0, errors: 0, live_proxies: 0, live_nodes: 0 },
+  counts: {
+    syntheses: 0, stale_dropped: 0, underruns: 0, errors: 0,
+    live_proxies: 0, live_nodes: 0, live_buffers: 0, live_listeners: 0, live_timers: 0, live_fetches: 0,
+  },
   audio: { state: null, sample_rate: null, base_latency: null, output_latency: null },
   boot: bootSnapshot(),
   floor: { sent: null, first_delta: null, chars_per_second: null },
@@ -176,8 +195,12 @@ const bootingSnapshot = () => ({
 window.onetake = {
   /** A snapshot of the voice as plain JSON, free of side effects; its fields are in the README. */
   inspect: () => (python === null ? bootingSnapshot() : JSON.parse(python.inspect(JSON.stringify(bootSnapshot())))),
+  /** The session as JSON Lines, for `onetake replay`; `{anonymous: true}` masks every word of the conversation. */
+  trace: ({ anonymous = false } = {}) => (python === null ? "" : python.trace(anonymous)),
 };
 
+openSettings();
+tell(words("boot.waking"), 0);
 listenToWriting();
 unlockOnGesture();
 byId("again").addEventListener("click", () => location.reload());

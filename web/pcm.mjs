@@ -1,68 +1,84 @@
-// One take as it streams in: NDJSON bytes become Float32 samples, which never enter the Wasm heap, and
-// records for Python to read as JSON. Registered with Pyodide as part of the module `onetake_web`.
+// Samples: from the bytes of the formats that stream to Float32Arrays and AudioBuffers. They stay on this side of
+// the boundary and never enter the Wasm heap.
 
-/** Bytes of a base64 string. */
-const fromBase64 = (text) =>
-  Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+/** Bytes of a sample, and how one is read, from −1 to 1. Little-endian, as WAV and all speech servers have it. */
+const FORMATS = {
+  u8: [1, (view, at) => (view.getUint8(at) - 128) / 128],
+  s16: [2, (view, at) => view.getInt16(at, true) / 32768],
+  s24: [3, (view, at) => (view.getUint16(at, true) | (view.getInt8(at + 2) << 16)) / 8388608],
+  s32: [4, (view, at) => view.getInt32(at, true) / 2147483648],
+  f32: [4, (view, at) => view.getFloat32(at, true)],
+  f64: [8, (view, at) => view.getFloat64(at, true)],
+};
+
+/** Two pieces of bytes as one. */
+export function joinedBytes(first, second) {
+  if (first.length === 0) return second;
+  const all = new Uint8Array(first.length + second.length);
+  all.set(first);
+  all.set(second, first.length);
+  return all;
+}
 
 /**
- * Interleaved s16le bytes to one Float32Array a channel, carrying bytes of an unfinished frame over to the
- * next call: a block may end in the middle of a sample.
+ * Interleaved bytes to one Float32Array a channel, carrying the bytes of an unfinished frame over to the next
+ * call: a block may end in the middle of a sample.
  */
 export class SampleReader {
   #rest = new Uint8Array(0);
 
-  read(bytes, channels) {
-    const all = new Uint8Array(this.#rest.length + bytes.length);
-    all.set(this.#rest);
-    all.set(bytes, this.#rest.length);
-    const frames = Math.floor(all.length / (2 * channels));
-    this.#rest = all.slice(frames * 2 * channels);
-    const view = new DataView(all.buffer);
-    return Array.from({ length: channels }, (_, channel) => {
+  constructor(channels, format = "s16") {
+    this.channels = channels;
+    [this.size, this.sample] = FORMATS[format];
+  }
+
+  read(bytes) {
+    const all = joinedBytes(this.#rest, bytes);
+    const stride = this.size * this.channels;
+    const frames = Math.floor(all.length / stride);
+    this.#rest = all.slice(frames * stride);
+    const view = new DataView(all.buffer, all.byteOffset, all.byteLength);
+    return Array.from({ length: this.channels }, (_, channel) => {
       const samples = new Float32Array(frames);
-      for (let i = 0; i < frames; i++) samples[i] = view.getInt16((i * channels + channel) * 2, true) / 32768;
+      for (let i = 0; i < frames; i++) samples[i] = this.sample(view, i * stride + channel * this.size);
       return samples;
     });
   }
 }
 
-/** Splits an NDJSON body into lines and turns its audio into samples (design 6, `POST /speech`). */
-export class TakeReader {
-  #decoder = new TextDecoder();
-  #line = "";
-  #samples = new SampleReader();
-
-  /**
-   * Takes the next bytes of the body (`null` at its end) and returns what they complete, in order:
-   * `{rate, channels: [Float32Array]}` for audio, `{json: line}` for anything else.
-   */
-  feed(bytes) {
-    const text = bytes === null ? this.#decoder.decode() : this.#decoder.decode(bytes, { stream: true });
-    const lines = (this.#line + text).split("\n");
-    this.#line = bytes === null ? "" : lines.pop();
-    return lines.filter((line) => line.trim()).map((line) => this.#record(line));
+/** Float32Arrays one after the other as one. */
+export function joinedSamples(pieces) {
+  if (pieces.length === 1) return pieces[0];
+  const all = new Float32Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
   }
-
-  #record(line) {
-    let record;
-    try {
-      record = JSON.parse(line);
-    } catch {
-      return { json: line }; // Python says what is wrong with it
-    }
-    if (typeof record?.audio !== "string") return { json: line };
-    try {
-      return { rate: record.rate, channels: this.#samples.read(fromBase64(record.audio), record.channels ?? 1) };
-    } catch {
-      return { json: JSON.stringify({ error: { code: "bad_audio", message: "a line of audio is not base64" } }) };
-    }
-  }
+  return all;
 }
 
-/** An AudioBuffer of the given channels; made here so that the samples stay on this side. */
-export function audioBuffer(context, channels, rate) {
-  const buffer = context.createBuffer(channels.length, channels[0].length, rate);
+/** An AudioBuffer of the given channels, at the context's rate. */
+export function audioBuffer(context, channels) {
+  const buffer = context.createBuffer(channels.length, channels[0].length, context.sampleRate);
   channels.forEach((samples, channel) => buffer.copyToChannel(samples, channel));
   return buffer;
+}
+
+/** AudioBuffers one after the other as one; the widest says how many channels there are. */
+export function joinedBuffer(context, ...buffers) {
+  const widest = Math.max(...buffers.map((buffer) => buffer.numberOfChannels));
+  const channels = Array.from({ length: widest }, (_, channel) =>
+    joinedSamples(buffers.map((buffer) => buffer.getChannelData(Math.min(channel, buffer.numberOfChannels - 1)))),
+  );
+  return audioBuffer(context, channels);
+}
+
+/** The two parts of an AudioBuffer before and from a frame on. */
+export function dividedBuffer(context, buffer, frame) {
+  const channels = Array.from({ length: buffer.numberOfChannels }, (_, channel) => buffer.getChannelData(channel));
+  return [
+    audioBuffer(context, channels.map((samples) => samples.subarray(0, frame))),
+    audioBuffer(context, channels.map((samples) => samples.subarray(frame))),
+  ];
 }

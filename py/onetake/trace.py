@@ -24,8 +24,8 @@ from onetake.conductor import Conductor
 from onetake.cues import Effect, Event, Token
 from onetake.errors import UsageError
 
-#: Events kept; the oldest replies are forgotten beyond that. An hour of speech has about 100,000.
-KEPT = 200_000
+#: Events kept, about 20 minutes of speech; beyond that the oldest replies are forgotten.
+KEPT = 30_000
 
 _CLASSES = {each.__name__: each for each in (*get_args(cues.Event), *get_args(cues.Effect))}
 

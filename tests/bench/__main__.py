@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 
-from tests.bench import cutter
+from tests.bench import cutter, playback
 from tests.bench.chromium import figures_in_pyodide
 
 
@@ -20,6 +20,7 @@ def figures() -> Iterator[cutter.Figure]:
         yield {**figure, "name": f"{figure['name']}, on CPython {sys.version_info.major}.{sys.version_info.minor}"}
     for figure in figures_in_pyodide(cutter):
         yield {**figure, "name": f"{figure['name']}, in Chromium"}
+    yield from figures_in_pyodide(playback)
 
 
 def main() -> int:

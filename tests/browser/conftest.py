@@ -29,6 +29,7 @@ from typing import Any
 
 import pytest
 from pytest_pyodide import get_global_config, spawn_web_server
+from pytest_pyodide.fixture import selenium_common
 from pytest_pyodide.hook import pytest_wrapper
 from pytest_pyodide.runner import SeleniumChromeRunner
 
@@ -124,6 +125,19 @@ def web_server_main(
         yield server
 
 
+@pytest.fixture(scope="session")
+def shared_page(request: pytest.FixtureRequest, web_server_main: tuple[str, int, Path]) -> Iterator[Any]:
+    """One booted page for all modules: a boot takes longer than most of them."""
+    with selenium_common(request, "chrome", web_server_main, browsers={}) as selenium:
+        yield selenium
+
+
+@pytest.fixture(scope="module")
+def selenium_module_scope(shared_page: Any, runtime: str) -> Any:
+    """Takes the place of pytest-pyodide's fixture of the same name, on which `selenium` rests."""
+    return shared_page
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Check every test that has a loaded Pyodide for PyProxies it leaves behind."""
@@ -158,3 +172,16 @@ def no_leaked_proxies(selenium: Any) -> Iterator[None]:
     )
     if leaked:
         pytest.fail("\n".join([f"PyProxies left alive: {len(leaked)}", *leaked]), pytrace=False)
+
+
+@pytest.fixture
+def selenium_ruler(selenium: Any) -> Any:
+    """The page with the ruler voice (ruler.js, and ruler.py to import), its AudioContext and a tap on that."""
+    here = Path(__file__)
+    if not selenium.run_js("return Boolean(self.ruler)"):
+        for script in (here.parents[1] / "page" / "tap.js", here.with_name("ruler.js")):
+            selenium.run_js(script.read_text(encoding="utf-8"))
+        module = json.dumps(here.with_name("ruler.py").read_text(encoding="utf-8"))
+        selenium.run_js(f"pyodide.FS.writeFile('ruler.py', {module}); await ruler.open();")
+        selenium.run_js("await pyodide.runPythonAsync('import ruler')")
+    return selenium

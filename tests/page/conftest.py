@@ -27,11 +27,11 @@ from tests.conftest import Chromium, Installed
 START_S = 60  # importing the agent library takes seconds where two cores are busy
 STOP_S = 15
 
-ADDRESS = re.compile(r"^Onetake is at (http://\S+/)$", re.MULTILINE)
+ADDRESS = re.compile(r"^Onetake is at (http://\S+)$", re.MULTILINE)
 
 
 class Server:
-    """A running `onetake`; `url` ends with a slash, `log` is what it has printed so far."""
+    """A running `onetake`; `url` ends with a slash or the token, `log` is what it has printed so far."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -135,14 +135,15 @@ class Browser:
 def run_server(
     installed: Installed, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., AbstractContextManager[Server]]:
-    """`run_server(*arguments)`: a context manager that runs one more server, with these arguments."""
+    """`run_server(*arguments, NAME="value")`: a context manager that runs one more server, with these arguments and
+    environment variables."""
 
     @contextmanager
-    def run(*arguments: str) -> Iterator[Server]:
+    def run(*arguments: str, **variables: str) -> Iterator[Server]:
         process = subprocess.Popen(
             [sys.executable, "-m", "onetake.server.cli", "--no-browser", "--port", "0", *arguments],
             cwd=tmp_path_factory.mktemp("server"),  # nothing may come from the source tree
-            env=installed.env,
+            env={**installed.env, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -3,12 +3,15 @@
 (() => {
   const processor = `registerProcessor("tap", class extends AudioWorkletProcessor {
     process([input]) {
-      if (input.length) this.port.postMessage([currentFrame, input[0].slice()]);
+      // Chromium forgets to advance currentFrame while the page changes the graph; no quantum is ever left out.
+      this.frame = Math.max(currentFrame, (this.frame ?? 0) + 128);
+      this.port.postMessage([this.frame, input.length ? input[0].slice() : new Float32Array(128)]);
       return true;
     }
   })`;
   const connect = AudioNode.prototype.connect;
   const entries = new Map();
+  let waiting = [];
 
   function entry(context) {
     if (entries.has(context)) return entries.get(context);
@@ -17,7 +20,12 @@
     sound.context = context;
     context.audioWorklet.addModule(`data:text/javascript,${encodeURIComponent(processor)}`).then(() => {
       const tap = new AudioWorkletNode(context, "tap");
-      tap.port.onmessage = ({ data }) => sound.blocks.push(data);
+      tap.port.onmessage = ({ data }) => {
+        sound.blocks.push(data);
+        const recorded = data[0] + data[1].length;
+        for (const [frame, resolve] of waiting) if (frame <= recorded) resolve();
+        waiting = waiting.filter(([frame]) => frame > recorded);
+      };
       connect.call(gain, tap);
       connect.call(tap, context.destination); // or nothing would pull it; it puts out silence
       sound.ready = true;
@@ -26,7 +34,7 @@
   }
 
   AudioNode.prototype.connect = function (target, ...rest) {
-    if (target instanceof AudioDestinationNode) connect.call(this, entry(target.context));
+    if (target instanceof AudioDestinationNode && target.context instanceof AudioContext) connect.call(this, entry(target.context));
     return connect.call(this, target, ...rest);
   };
 
@@ -36,6 +44,8 @@
     blocks: [],
     /** Times on the audio clock at which the listener pressed something, by the button's id. */
     pressed: {},
+    /** Resolves once everything before that frame of the audio clock has been recorded. */
+    until: (frame) => new Promise((resolve) => waiting.push([frame, resolve])),
     /** Everything recorded so far, as base64 of Float32 little-endian; frames nothing was recorded for are 0. */
     read() {
       const first = sound.blocks.length ? sound.blocks[0][0] : 0;

@@ -82,7 +82,7 @@ def test_the_tool_is_named_between_the_units(session: Session) -> None:
         for element in session.visit.driver.find_elements(By.CSS_SELECTOR, ".reply > *")
     ]
     assert kinds == ["stretch", "tool", "stretch"]
-    assert session.visit.text(".reply .tool") == "calendar"
+    assert session.visit.text(".reply .tool .name") == "calendar"
 
 
 def test_the_emotion_is_known(session: Session) -> None:

@@ -60,22 +60,24 @@ class Visit:
     def speech_requests(self) -> list[dict[str, Any]]:
         return [request for request in self.browser.requests() if request["url"] == f"{self.url}speech"]
 
-    def until(self, condition: Callable[[], Any], what: str) -> Any:
+    def until(self, condition: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> Any:
         """Wait until `condition()` is true and return it; fail, saying what was awaited and what is, otherwise."""
-        limit = time.monotonic() + PATIENCE_S
+        limit = time.monotonic() + patience_s
         while not (met := condition()):
             if time.monotonic() > limit:
-                pytest.fail(f"not within {PATIENCE_S} s: {what}. It is: {self.inspect()}", pytrace=False)
+                pytest.fail(f"not within {patience_s:g} s: {what}. It is: {self.inspect()}", pytrace=False)
             time.sleep(0.02)  # between two looks at the page; nothing is assumed to have happened by then
         return met
 
     def until_ready(self) -> None:
         self.until(lambda: self.inspect()["state"] != "booting", "the page is ready")
 
-    def until_spoken(self) -> dict[str, Any]:
+    def until_spoken(self, patience_s: float = PATIENCE_S) -> dict[str, Any]:
         """Wait until the reply is whole and every unit has ended."""
         found: dict[str, Any] = self.until(
-            lambda: (seen := self.inspect())["state"] == "idle" and seen["final"] and seen, "the reply is spoken"
+            lambda: (seen := self.inspect())["state"] == "idle" and seen["final"] and seen,
+            "the reply is spoken",
+            patience_s,
         )
         return found
 

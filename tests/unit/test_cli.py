@@ -70,3 +70,42 @@ def test_cut_says_where_a_file_is_no_utf_8(tmp_path: Path) -> None:
     reply = tmp_path / "latin.md"
     reply.write_bytes(b"caf\xe9")
     assert "byte 3" in refusal(call("cut", str(reply)))
+
+
+SAMPLES = Path(__file__).parent / "streams"
+
+
+def test_cut_reads_a_turn_over_several_recorded_responses() -> None:
+    parts = [str(SAMPLES / "openai-chat" / f"01-tool-two-requests.{number}.sse") for number in (1, 2)]
+    result = call("cut", *parts, "--protocol", "openai-chat", "--json")
+    assert [json.loads(line)["start"] for line in result.output.splitlines()] == [0, 21]
+    assert result.exit_code == 0
+
+
+def test_cut_says_on_standard_error_why_a_recorded_reply_is_not_whole() -> None:
+    sample = SAMPLES / "anthropic-messages" / "04-overloaded-midstream.sse"
+    result = call("cut", str(sample), "--protocol", "anthropic-messages")
+    assert (result.stdout, result.exit_code) == ("", 1)
+    assert result.stderr == "overloaded_error: Overloaded\n"
+
+
+def test_cut_says_when_another_recorded_response_is_missing() -> None:
+    first = SAMPLES / "ollama-chat" / "01-tool-two-requests.1.ndjson"
+    result = call("cut", str(first), "--protocol", "ollama-chat")
+    assert result.stdout.startswith("0-12\t")
+    assert "another response" in result.stderr
+    assert result.exit_code == 1
+
+
+def test_cut_says_when_a_recorded_stream_breaks_off() -> None:
+    first = SAMPLES / "ai-sdk-ui" / "03-resume-replay.1.sse"
+    assert "breaks off" in call("cut", str(first), "--protocol", "ai-sdk-ui").stderr
+
+
+@pytest.mark.parametrize("arguments", [["--ends", "2"], ["--no-final"]])
+def test_cut_refuses_to_be_told_what_a_stream_says_itself(arguments: list[str]) -> None:
+    assert "--protocol" in refusal(call("cut", "-", "--protocol", "gemini", *arguments, stdin=b""))
+
+
+def test_cut_refuses_several_files_of_plain_text() -> None:
+    assert "--protocol" in refusal(call("cut", "a.md", "b.md"))

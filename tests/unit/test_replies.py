@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import anyio
 import pytest
 from pydantic_ai.exceptions import (
     ModelAuthenticationError,
@@ -34,6 +35,7 @@ from onetake.server.agents import agent_for
 from onetake.server.companion import companion
 from onetake.server.errors import ApiError
 from onetake.server.replies import Replies, Reply
+from onetake.server.store import MemoryStore
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +55,7 @@ def replies_by(script: Script, kept: int = 10) -> Replies:
         async for item in script(messages):
             yield item
 
-    return Replies(agent_for(FunctionModel(stream_function=stream)), now=lambda: NOON, kept=kept)
+    return Replies(agent_for(FunctionModel(stream_function=stream)), MemoryStore(kept), now=lambda: NOON)
 
 
 def called(messages: list[ModelMessage]) -> bool:
@@ -66,7 +68,7 @@ def call(id: str, index: int = 0, name: str = "clock") -> dict[int, DeltaToolCal
 
 
 async def read(reply: Reply, after: int = 0) -> list[tuple[str, dict[str, Any]]]:
-    return [(event.name, json.loads(event.data)) async for event in reply.events(after)]
+    return [(event.name, json.loads(event.data)) async for batch in await reply.events(after) for event in batch]
 
 
 async def beyond_start(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
@@ -93,7 +95,8 @@ class Gate:
 
 
 def tool(id: str, phase: str, at: int, name: str = "clock") -> tuple[str, dict[str, Any]]:
-    return "tool", {"id": id, "name": name, "phase": phase, "at": at}
+    call = {"id": id, "name": name, "phase": phase, "at": at}
+    return "tool", call if phase == "call" else {**call, "outcome": "ok"}
 
 
 def delta(text: str) -> tuple[str, dict[str, Any]]:
@@ -110,14 +113,14 @@ async def test_the_log_of_a_reply_is_exactly_this() -> None:
             yield "look. "
             yield call("c1")
 
-    reply = replies_by(script).start("What time is it?", "talk")
-    assert [(event.id, event.name, event.data) async for event in reply.events(0)] == [
+    reply = await replies_by(script).start("What time is it?", "talk")
+    assert [(event.id, event.name, event.data) async for batch in await reply.events(0) for event in batch] == [
         (1, "start", f'{{"generation":1,"reply":"{reply.id}","conversation":"talk"}}'),
         (2, "delta", '{"generation":1,"text":"Let me "}'),
         (3, "delta", '{"generation":1,"text":"look. "}'),
         (4, "unit_end", '{"generation":1,"at":13}'),
         (5, "tool", '{"generation":1,"id":"c1","name":"clock","phase":"call","at":13}'),
-        (6, "tool", '{"generation":1,"id":"c1","name":"clock","phase":"result","at":13}'),
+        (6, "tool", '{"generation":1,"id":"c1","name":"clock","phase":"result","at":13,"outcome":"ok"}'),
         (7, "delta", '{"generation":1,"text":"It is "}'),
         (8, "delta", '{"generation":1,"text":"noon\u2028. 👩‍💻"}'),
         (9, "final", '{"generation":1,"length":29}'),
@@ -138,7 +141,7 @@ async def test_tools_at_the_start_and_in_parallel_end_no_empty_units() -> None:
         else:
             yield "Done."
 
-    assert await beyond_start(replies_by(script).start("Hi")) == [
+    assert await beyond_start(await replies_by(script).start("Hi")) == [
         tool("c1", "call", 0),
         tool("c2", "call", 0),
         tool("c1", "result", 0),
@@ -162,7 +165,7 @@ async def test_a_tool_that_the_provider_runs_ends_a_unit_too() -> None:
         yield {1: NativeToolReturnPart("web_search", "found", tool_call_id="n1")}
         yield "Found."
 
-    assert await beyond_start(replies_by(script).start("Hi")) == [
+    assert await beyond_start(await replies_by(script).start("Hi")) == [
         delta("Searching. "),
         ("unit_end", {"at": 11}),
         tool("n1", "call", 11, "web_search"),
@@ -177,7 +180,7 @@ async def test_thinking_is_no_part_of_the_reply() -> None:
         yield {0: DeltaThinkingPart(content="secret plan")}
         yield "Hello."
 
-    assert await beyond_start(replies_by(script).start("Hi")) == [delta("Hello."), ("final", {"length": 6})]
+    assert await beyond_start(await replies_by(script).start("Hi")) == [delta("Hello."), ("final", {"length": 6})]
 
 
 async def test_lone_surrogates_from_the_listener_or_the_model_break_nothing() -> None:
@@ -185,7 +188,7 @@ async def test_lone_surrogates_from_the_listener_or_the_model_break_nothing() ->
         yield "You said: \ud83d"
         yield str(messages[-1].parts[-1].content)  # type: ignore[union-attr]
 
-    assert await beyond_start(replies_by(script).start("\ude00!")) == [
+    assert await beyond_start(await replies_by(script).start("\ude00!")) == [
         delta("You said: \ufffd"),
         delta("\ufffd!"),
         ("final", {"length": 13}),
@@ -202,7 +205,7 @@ async def test_a_model_that_fails_ends_the_reply_with_an_error_that_tells_no_sec
             body={"error": "bad key sk-12345"},
         )
 
-    (text, (name, payload)) = await beyond_start(replies_by(script).start("Hi"))
+    (text, (name, payload)) = await beyond_start(await replies_by(script).start("Hi"))
     assert text == delta("So far")
     assert name == "error"
     assert payload["code"] == "model_auth"
@@ -235,7 +238,7 @@ async def test_what_a_provider_answers_tells_whether_to_try_again(
             raise error
         yield ""
 
-    ((name, payload),) = await beyond_start(replies_by(script).start("Hi"))
+    ((name, payload),) = await beyond_start(await replies_by(script).start("Hi"))
     assert (name, payload["code"], payload["retryable"]) == ("error", code, retryable)
 
 
@@ -244,7 +247,7 @@ async def test_a_bug_ends_the_reply_with_a_retryable_error() -> None:
         yield "So far"
         raise ZeroDivisionError("password")
 
-    name, payload = (await beyond_start(replies_by(script).start("Hi")))[-1]
+    name, payload = (await beyond_start(await replies_by(script).start("Hi")))[-1]
     assert (name, payload["code"], payload["retryable"]) == ("error", "reply_failed", True)
     assert "password" not in payload["message"]
 
@@ -254,7 +257,7 @@ async def test_a_model_that_never_ends_is_broken_off() -> None:
         while True:
             yield "x" * 100_000
 
-    name, payload = (await beyond_start(replies_by(script).start("Hi")))[-1]
+    name, payload = (await beyond_start(await replies_by(script).start("Hi")))[-1]
     assert (name, payload["code"]) == ("error", "reply_too_long")
 
 
@@ -263,15 +266,15 @@ async def test_a_model_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -
         yield "So far"
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("onetake.server.replies.RUN_LIMIT_S", 0.02)
-    text, (name, payload) = await beyond_start(replies_by(script).start("Hi"))
+    monkeypatch.setattr("onetake.server.take.RUN_LIMIT_S", 0.02)
+    text, (name, payload) = await beyond_start(await replies_by(script).start("Hi"))
     assert text == delta("So far")
     assert (name, payload["code"], payload["retryable"]) == ("error", "model_unreachable", True)
 
 
 async def test_any_reader_gets_exactly_what_comes_after_the_event_it_names() -> None:
     replies = Replies(agent_for(companion(math.inf)), now=lambda: NOON)
-    reply = replies.start("What is on today?")
+    reply = await replies.start("What is on today?")
     whole = await read(reply)
     for after in range(len(whole) + 1):
         assert await read(reply, after) == whole[after:]
@@ -285,7 +288,7 @@ async def test_readers_at_different_places_see_the_same_events_live() -> None:
         await gate()
         yield "Two."
 
-    reply = replies_by(script).start("Hi")
+    reply = await replies_by(script).start("Hi")
     first = asyncio.create_task(read(reply))
     await gate.reached.wait()
     second = asyncio.create_task(read(reply, after=2))
@@ -308,7 +311,7 @@ async def test_a_reply_is_written_to_its_end_when_its_reader_goes_away() -> None
         await gate()
         yield "Two."
 
-    reply = replies_by(script).start("Hi")
+    reply = await replies_by(script).start("Hi")
     reader = asyncio.create_task(read(reply))
     await gate.reached.wait()
     reader.cancel()
@@ -318,10 +321,10 @@ async def test_a_reply_is_written_to_its_end_when_its_reader_goes_away() -> None
 
 @pytest.mark.parametrize("after", [-1, 9999])
 async def test_reading_after_an_event_that_never_was_is_refused(after: int) -> None:
-    reply = Replies(agent_for(companion(math.inf)), now=lambda: NOON).start("Hi")
+    reply = await Replies(agent_for(companion(math.inf)), now=lambda: NOON).start("Hi")
     await read(reply)
     with pytest.raises(ApiError, match=f"Last-Event-ID is {after}"):
-        reply.events(after)
+        await reply.events(after)
 
 
 async def test_regenerating_at_any_event_lets_nothing_of_the_old_take_through() -> None:
@@ -341,13 +344,13 @@ async def test_regenerating_at_any_event_lets_nothing_of_the_old_take_through() 
             if not called(messages):
                 yield call("c")
 
-        reply = replies_by(script).start("Hi")
+        reply = await replies_by(script).start("Hi")
         reader = asyncio.create_task(read(reply))
         if held < 4:
             await gate.reached.wait()
         else:
             await reader
-        assert reply.regenerate() == 2
+        assert await reply.regenerate() == 2
         gate.opened.set()
         events = await (reader if held < 4 else asyncio.create_task(read(reply)))
         reset = events.index(("reset", {"generation": 2, "at": 0}))
@@ -368,12 +371,13 @@ async def test_the_new_take_begins_only_when_the_old_one_is_gone() -> None:
             try:
                 await writing()
             finally:
-                await leaving()
+                with anyio.CancelScope(shield=True):
+                    await leaving()
                 order.append("is gone")
 
-    reply = replies_by(script).start("Hi")
+    reply = await replies_by(script).start("Hi")
     await writing.reached.wait()
-    reply.regenerate()
+    await reply.regenerate()
     await leaving.reached.wait()
     reader = asyncio.create_task(read(reply))
     leaving.opened.set()
@@ -383,12 +387,12 @@ async def test_the_new_take_begins_only_when_the_old_one_is_gone() -> None:
 
 async def test_regenerating_after_the_end_goes_on_in_the_same_log() -> None:
     replies = Replies(agent_for(companion(math.inf)), now=lambda: NOON)
-    reply = replies.start("Tell me a story.")
+    reply = await replies.start("Tell me a story.")
     first = await read(reply)
-    reply.regenerate()
+    await reply.regenerate()
     again = await read(reply, after=len(first))
     assert again[0] == ("reset", {"generation": 2, "at": 0})
-    assert again[-1] == ("final", {"generation": 2, "length": reply.length})
+    assert again[-1] == ("final", {"generation": 2, "length": (await reply.record()).length})
     assert texts(again) != texts(first)
 
 
@@ -400,18 +404,18 @@ async def test_a_stopped_reply_keeps_its_text_and_says_so_once() -> None:
         await gate()
         yield "Two."
 
-    reply = replies_by(script).start("Hi")
+    reply = await replies_by(script).start("Hi")
     await gate.reached.wait()
-    reply.stop()
-    reply.stop()
+    await reply.stop()
+    await reply.stop()
     gate.opened.set()
     assert (await beyond_start(reply)) == [delta("One. "), ("stopped", {"length": 5})]
 
 
 async def test_stopping_after_the_end_changes_nothing() -> None:
-    reply = Replies(agent_for(companion(math.inf)), now=lambda: NOON).start("Hello")
+    reply = await Replies(agent_for(companion(math.inf)), now=lambda: NOON).start("Hello")
     whole = await read(reply)
-    reply.stop()
+    await reply.stop()
     assert await read(reply) == whole
 
 
@@ -424,9 +428,9 @@ async def test_a_new_message_stops_the_reply_before_it() -> None:
             await gate()
 
     replies = replies_by(script)
-    first = replies.start("Hi", "talk")
+    first = await replies.start("Hi", "talk")
     await gate.reached.wait()
-    second = replies.start("Well?", "talk")
+    second = await replies.start("Well?", "talk")
     assert (await read(first))[-1] == ("stopped", {"generation": 1, "length": 5})
     assert (await read(second))[-1] == ("final", {"generation": 1, "length": 5})
 
@@ -440,11 +444,11 @@ async def test_regenerating_an_older_reply_stops_the_one_being_written() -> None
             await gate()
 
     replies = replies_by(script)
-    first = replies.start("Hi", "talk")
+    first = await replies.start("Hi", "talk")
     await read(first)
-    second = replies.start("Well?", "talk")
+    second = await replies.start("Well?", "talk")
     await gate.reached.wait()
-    first.regenerate()
+    await first.regenerate()
     assert (await read(second))[-1][0] == "stopped"
     assert (await read(first))[-1] == ("final", {"generation": 2, "length": 5})
 
@@ -457,9 +461,9 @@ async def test_replies_of_other_conversations_go_on() -> None:
         await gate()
 
     replies = replies_by(script)
-    first = replies.start("Hi", "talk")
+    first = await replies.start("Hi", "talk")
     await gate.reached.wait()
-    second = replies.start("Hi", "another")
+    second = await replies.start("Hi", "another")
     gate.opened.set()
     assert (await read(first))[-1][0] == (await read(second))[-1][0] == "final"
 
@@ -472,13 +476,14 @@ async def test_the_oldest_reply_is_forgotten_and_stopped() -> None:
         await gate()
 
     replies = replies_by(script, kept=1)
-    first = replies.start("Hi")
+    first = await replies.start("Hi")
+    reading = asyncio.create_task(read(first))
     await gate.reached.wait()
-    second = replies.start("Hi")
-    assert (await read(first))[-1][0] == "stopped"
-    assert replies.get(second.id) is second
+    second = await replies.start("Hi")
+    assert (await reading)[-1][0] == "stopped"
+    assert (await replies.find(second.id)).id == second.id
     with pytest.raises(ApiError) as refused:
-        replies.get(first.id)
+        await replies.find(first.id)
     assert (refused.value.status, refused.value.code) == (404, "unknown_reply")
     await replies.aclose()
 
@@ -495,7 +500,7 @@ async def test_closing_tells_the_readers_and_waits_until_every_run_is_over() -> 
             over.append("over")
 
     replies = replies_by(script)
-    reply = replies.start("Hi")
+    reply = await replies.start("Hi")
     await gate.reached.wait()
     await replies.aclose()
     assert over == ["over"]
@@ -511,10 +516,10 @@ async def test_each_take_is_told_its_number_and_whether_it_is_spoken() -> None:
         yield "Hi."
 
     replies = Replies(agent_for(FunctionModel(stream_function=stream)))
-    spoken = replies.start("Hi")
+    spoken = await replies.start("Hi")
     await read(spoken)
-    await read(replies.start("Hi", spoken=False))
-    spoken.regenerate()
+    await read(await replies.start("Hi", spoken=False))
+    await spoken.regenerate()
     await read(spoken)
     first, silent, second = seen
     assert "read aloud" in first
@@ -530,5 +535,5 @@ async def test_the_prompt_reaches_the_model_as_it_was_written() -> None:
         seen.extend(part.content for part in messages[0].parts if isinstance(part, UserPromptPart))
         yield "Hi."
 
-    await read(replies_by(script).start("  안녕 👩‍💻\n"))
+    await read(await replies_by(script).start("  안녕 👩‍💻\n"))
     assert seen == ["  안녕 👩‍💻\n"]

@@ -48,9 +48,10 @@ async def read(reply: Reply) -> tuple[str, list[str], list[str | None], list[str
     """The current take: its text, its spoken units, their emotions, and the tools that were called."""
     cutter = Cutter()
     text, tools = "", []
-    async for event in reply.events(0):
+    generation = (await reply.record()).generation
+    for event in [event async for batch in await reply.events(0) for event in batch]:
         payload = json.loads(event.data)
-        if payload["generation"] != reply.generation:
+        if payload["generation"] != generation:
             continue
         if event.name == "delta":
             text += payload["text"]
@@ -69,10 +70,10 @@ async def read(reply: Reply) -> tuple[str, list[str], list[str | None], list[str
 async def test_every_scene_has_two_units_with_a_tool_between_a_card_and_an_emotion(
     replies: Replies, message: str
 ) -> None:
-    reply = replies.start(message)
+    reply = await replies.start(message)
     for take in (1, 2):
         if take == 2:
-            reply.regenerate()
+            await reply.regenerate()
         text, units, emotions, tools = await read(reply)
         assert len(units) == 2
         assert tools in (["calendar"], ["clock"])
@@ -86,16 +87,16 @@ async def test_every_scene_has_two_units_with_a_tool_between_a_card_and_an_emoti
 
 @pytest.mark.parametrize("message", MESSAGES)
 async def test_an_answer_is_in_the_language_of_the_message(replies: Replies, message: str) -> None:
-    _, units, _, _ = await read(replies.start(message))
+    _, units, _, _ = await read(await replies.start(message))
     hangul = len(re.findall(r"[\uac00-\ud7a3]", "".join(units)))
     assert (hangul > 20) == bool(re.search(r"[\uac00-\ud7a3]", message))
 
 
 @pytest.mark.parametrize("message", MESSAGES)
 async def test_another_take_words_both_units_differently(replies: Replies, message: str) -> None:
-    reply = replies.start(message)
+    reply = await replies.start(message)
     _, first, _, first_tools = await read(reply)
-    reply.regenerate()
+    await reply.regenerate()
     _, second, _, second_tools = await read(reply)
     assert first_tools == second_tools
     assert first[0] != second[0]
@@ -103,7 +104,7 @@ async def test_another_take_words_both_units_differently(replies: Replies, messa
 
 
 async def test_what_the_calendar_holds_is_what_is_said(replies: Replies) -> None:
-    text, units, _, _ = await read(replies.start("What is on today?"))
+    text, units, _, _ = await read(await replies.start("What is on today?"))
     entries = re.findall(r"^\| (\d\d:\d\d) \| (.+) \|$", text, re.MULTILINE)
     assert len(entries) == 3
     for _, title in entries:
@@ -111,8 +112,8 @@ async def test_what_the_calendar_holds_is_what_is_said(replies: Replies) -> None
 
 
 async def test_what_the_clock_shows_is_what_is_said(replies: Replies) -> None:
-    _, english, _, _ = await read(replies.start("What time is it?"))
-    _, korean, _, _ = await read(replies.start("지금 몇 시야?"))
+    _, english, _, _ = await read(await replies.start("What time is it?"))
+    _, korean, _, _ = await read(await replies.start("지금 몇 시야?"))
     assert "It is five minutes past two in the afternoon." in english[1]
     assert "지금은 오후 두 시 오 분이에요." in korean[1]
 
@@ -120,34 +121,35 @@ async def test_what_the_clock_shows_is_what_is_said(replies: Replies) -> None:
 @pytest.mark.parametrize("message", ["Tell me a story.", "이야기 해 줘"])
 async def test_a_story_is_long_enough_to_be_interrupted(replies: Replies, message: str) -> None:
     """At least 40 seconds of speech: about 15 letters a second in English, 8 syllables in Korean."""
-    _, units, _, _ = await read(replies.start(message))
+    _, units, _, _ = await read(await replies.start(message))
     assert len(units[1]) > 40 * (8 if message.startswith("이") else 15)
 
 
 async def test_english_is_made_of_letters_and_plain_punctuation(replies: Replies) -> None:
     """A small speech recogniser knows no digits and no symbols."""
     for message in MESSAGES[:5]:
-        _, units, _, _ = await read(replies.start(message))
+        _, units, _, _ = await read(await replies.start(message))
         for unit in units:
             assert re.fullmatch(r"[A-Za-z ,.?!'\n]+", unit.replace("[softly]", ""))
 
 
 async def test_it_writes_at_the_pace_of_a_model_in_small_pieces() -> None:
     pace = CHARACTERS_PER_SECOND * 10
-    reply = Replies(agent_for(companion(pace)), now=lambda: datetime(2026, 12, 1, tzinfo=UTC)).start("Hello")
+    reply = await Replies(agent_for(companion(pace)), now=lambda: datetime(2026, 12, 1, tzinfo=UTC)).start("Hello")
     started_s = time.monotonic()
-    pieces = [json.loads(event.data)["text"] async for event in reply.events(0) if event.name == "delta"]
-    assert time.monotonic() - started_s >= reply.length / pace
+    events = [event async for batch in await reply.events(0) for event in batch]
+    pieces = [json.loads(event.data)["text"] for event in events if event.name == "delta"]
+    assert time.monotonic() - started_s >= (await reply.record()).length / pace
     assert max(len(piece) for piece in pieces) <= 8
     assert 100 <= CHARACTERS_PER_SECOND <= 150
 
 
 async def test_two_answers_to_one_message_in_one_conversation_go_on(replies: Replies) -> None:
     """History, with its tool calls and notes, is no obstacle to the next reply."""
-    first = replies.start("Hello", "talk")
+    first = await replies.start("Hello", "talk")
     await read(first)
-    first.heard(10)
-    _, units, _, _ = await read(replies.start("What is on today?", "talk"))
+    await first.heard(10)
+    _, units, _, _ = await read(await replies.start("What is on today?", "talk"))
     assert units[0] == "One moment, I will look at your calendar."
 
 

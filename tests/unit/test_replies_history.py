@@ -60,16 +60,16 @@ class Talk:
         yield OPENING
         yield {0: DeltaToolCall(name="clock", json_args="{}")}
 
-    def say(self, text: str) -> Reply:
-        return self.replies.start(text, "talk")
+    async def say(self, text: str) -> Reply:
+        return await self.replies.start(text, "talk")
 
     async def shown_after(self, text: str) -> list[str]:
-        await finish(self.say(text))
+        await finish(await self.say(text))
         return self.shown[-1]
 
 
 async def finish(reply: Reply) -> None:
-    async for _ in reply.events(0):
+    async for _ in await reply.events(0):
         pass
 
 
@@ -97,16 +97,16 @@ NOTE = f"user: {INTERRUPTED}"
 
 async def test_a_reply_heard_to_its_end_is_shown_whole() -> None:
     talk = Talk()
-    reply = talk.say("one")
+    reply = await talk.say("one")
     await finish(reply)
-    reply.heard(WHOLE)
+    await reply.heard(WHOLE)
     assert await talk.shown_after("two") == [*BEFORE_ANSWER, f"model: {ANSWER}", "user: two"]
 
 
 async def test_a_reply_of_which_nothing_is_known_is_shown_whole() -> None:
     """A page without a voice never says what was heard."""
     talk = Talk()
-    await finish(talk.say("one"))
+    await finish(await talk.say("one"))
     assert await talk.shown_after("two") == [*BEFORE_ANSWER, f"model: {ANSWER}", "user: two"]
 
 
@@ -123,36 +123,36 @@ async def test_a_reply_of_which_nothing_is_known_is_shown_whole() -> None:
 )
 async def test_a_reply_is_shown_up_to_the_code_point_that_was_heard(at: int, shown: list[str]) -> None:
     talk = Talk()
-    reply = talk.say("one")
+    reply = await talk.say("one")
     await finish(reply)
-    reply.heard(at)
+    await reply.heard(at)
     assert await talk.shown_after("two") == [*shown, "user: two"]
 
 
 async def test_a_stopped_reply_is_shown_up_to_where_it_was_written() -> None:
     talk = Talk()
     talk.held = asyncio.Event()
-    reply = talk.say("one")
+    reply = await talk.say("one")
     await talk.reached.wait()
-    reply.stop()
+    await reply.stop()
     talk.held = None
     assert await talk.shown_after("two") == [*BEFORE_ANSWER, f"model: {ANSWER[:5]}", NOTE, "user: two"]
 
 
 async def test_a_reply_stopped_before_its_first_word_is_shown_as_interrupted() -> None:
     talk = Talk()
-    talk.say("one").stop()
+    await (await talk.say("one")).stop()
     assert await talk.shown_after("two") == ["user: one", NOTE, "user: two"]
 
 
 async def test_what_was_heard_of_an_older_take_says_nothing_about_the_new_one() -> None:
     talk = Talk()
-    reply = talk.say("one")
+    reply = await talk.say("one")
     await finish(reply)
-    reply.heard(0)
-    reply.regenerate()
+    await reply.heard(0)
+    await reply.regenerate()
     with pytest.raises(ApiError) as refused:
-        reply.heard(0, generation=1)
+        await reply.heard(0, generation=1)
     assert (refused.value.status, refused.value.code) == (409, "stale_generation")
     await finish(reply)
     assert await talk.shown_after("two") == [*BEFORE_ANSWER, f"model: {ANSWER}", "user: two"]
@@ -160,10 +160,10 @@ async def test_what_was_heard_of_an_older_take_says_nothing_about_the_new_one() 
 
 async def test_a_regenerated_reply_is_not_shown_its_own_older_takes() -> None:
     talk = Talk()
-    await finish(talk.say("one"))
-    reply = talk.say("two")
+    await finish(await talk.say("one"))
+    reply = await talk.say("two")
     await finish(reply)
-    reply.regenerate()
+    await reply.regenerate()
     await finish(reply)
     assert talk.shown[-1] == talk.shown[-2] == [*BEFORE_ANSWER, f"model: {ANSWER}", "user: two"]
 
@@ -171,17 +171,17 @@ async def test_a_regenerated_reply_is_not_shown_its_own_older_takes() -> None:
 @pytest.mark.parametrize("at", [-1, WHOLE + 1])
 async def test_a_position_outside_the_reply_is_refused_with_both_named(at: int) -> None:
     talk = Talk()
-    reply = talk.say("one")
+    reply = await talk.say("one")
     await finish(reply)
     with pytest.raises(ApiError, match=f"at is {at}.*{WHOLE}") as refused:
-        reply.heard(at)
+        await reply.heard(at)
     assert refused.value.status == 422
 
 
 async def test_conversations_do_not_see_each_other() -> None:
     talk = Talk()
-    await finish(talk.say("one"))
-    await finish(talk.replies.start("two", "another"))
+    await finish(await talk.say("one"))
+    await finish(await talk.replies.start("two", "another"))
     assert talk.shown[-1] == ["user: two"]
 
 

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
-import fastapi.routing
 import httpx2
 import pytest
 import uvicorn
@@ -179,8 +178,7 @@ async def test_how_far_it_was_heard_is_taken_down_to_zero(
 async def test_silence_is_kept_alive_with_a_comment(
     client: httpx2.AsyncClient, held: HeldModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert vars(fastapi.routing)["_PING_INTERVAL"] == 15.0
-    monkeypatch.setattr(fastapi.routing, "_PING_INTERVAL", 0.01)
+    monkeypatch.setattr("onetake.server.store.memory.PING_S", 0.01)
     async with client.stream("POST", "/replies", json={"text": "Hi"}) as response:
         lines = response.aiter_lines()
         assert ": ping" in [line async for line in up_to(lines, ": ping")]

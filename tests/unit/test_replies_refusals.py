@@ -50,8 +50,8 @@ async def client(replies: Replies) -> AsyncIterator[httpx2.AsyncClient]:
 @pytest.fixture
 async def reply(replies: Replies) -> Reply:
     """A reply that is written to its end."""
-    reply = replies.start("Hello")
-    async for _ in reply.events(after=0):
+    reply = await replies.start("Hello")
+    async for _ in await reply.events(after=0):
         pass
     return reply
 
@@ -122,11 +122,12 @@ async def test_a_position_that_is_no_whole_number_is_refused(
 async def test_a_position_outside_the_reply_is_refused_with_the_length(
     client: httpx2.AsyncClient, reply: Reply, beyond: int
 ) -> None:
-    at = -1 if beyond < 0 else reply.length + beyond
+    length = (await reply.record()).length
+    at = -1 if beyond < 0 else length + beyond
     response = await client.put(f"/replies/{reply.id}/heard", json={"at": at})
     assert response.status_code == 422
     details = error(response) | {"message": ""}
-    assert details == {"code": "bad_position", "message": "", "at": at, "length": reply.length}
+    assert details == {"code": "bad_position", "message": "", "at": at, "length": length}
 
 
 async def test_what_was_heard_of_another_generation_is_refused(

@@ -8,6 +8,7 @@ import contextlib
 import json
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -15,7 +16,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from onetake.server.errors import install
+from onetake.server.speech import routes
 from onetake.server.speech.engine import Alignment, Audio, EngineError, Limit, Voice
+from onetake.server.speech.places import Places
 from onetake.server.speech.routes import router
 
 pytestmark = pytest.mark.anyio
@@ -82,6 +85,7 @@ class Listener:
         self.app.include_router(router(engines))
         install(self.app)
         self.path = path
+        self.reads: asyncio.Event | None = None  # before it, nothing of the body is taken
         self.body = json.dumps(body).encode() if body else b""
 
     def of(self, other: Listener) -> Listener:
@@ -137,6 +141,8 @@ class Listener:
             self.status = message["status"]
             self.headers = dict(message["headers"])
         else:
+            if self.reads is not None:
+                await self.reads.wait()
             self.received += message["body"]
             if b"\n" in self.received:
                 self.one_line.set()
@@ -159,8 +165,18 @@ async def test_voices_tell_what_they_can_do() -> None:
             "timing": "none",
             "limit": {"value": 100, "unit": "characters"},
             "concurrency": 2,
+            "speeds": [0.5, 2.0],
         }
     ]
+
+
+async def test_voices_tell_what_their_engine_has_learned() -> None:
+    engine = Rehearsed()
+    listener = await Listener(engine, path="/voices").start().done()
+    engine.voices = (replace(engine.voices[0], timing="char", concurrency=9),)
+    again = await Listener(path="/voices").of(listener).start().done()
+    (voice,) = json.loads(again.received)
+    assert (voice["timing"], voice["concurrency"]) == ("char", 9)
 
 
 async def test_a_take_is_lines_of_audio_and_an_end() -> None:
@@ -213,9 +229,22 @@ async def test_an_engine_that_fails_before_sound_gives_a_status() -> None:
     assert listener.error == {"code": "engine_failed", "message": "The engine broke."}
 
 
-async def test_an_engine_that_stays_silent_is_a_gateway_timeout() -> None:
-    listener = await speak(Rehearsed(EngineError("engine_timeout", "Silent.")), text="Hi")
-    assert (listener.status, listener.error["code"]) == (504, "engine_timeout")
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("engine_timeout", 504),
+        ("engine_busy", 503),
+        ("too_many_concurrent", 503),
+        ("text_too_long", 413),
+        ("key_refused", 502),
+        ("quota_exceeded", 502),
+        ("bad_audio", 502),
+    ],
+)
+async def test_the_status_tells_what_kind_of_failure_it_is(code: str, status: int) -> None:
+    listener = await speak(Rehearsed(EngineError(code, "So it is.")), text="Hi")
+    assert listener.status == status
+    assert listener.error == {"code": code, "message": "So it is."}
 
 
 async def test_an_engine_that_fails_amid_the_take_ends_it_with_the_error() -> None:
@@ -312,6 +341,42 @@ async def test_a_waiting_take_whose_listener_left_is_dropped() -> None:
     await first.done()
     await last.done()
     assert [text for text, _, _ in engine.asked] == ["first", "last"]
+
+
+async def test_a_listener_who_left_just_when_the_turn_came_gives_it_to_the_next() -> None:
+    places = Places(lambda: 1)
+    await places.__aenter__()
+    left, last = (asyncio.create_task(places.__aenter__()) for _ in range(2))
+    await asyncio.sleep(0)
+    await places.__aexit__()
+    left.cancel()
+    await soon(last)
+
+
+async def test_an_engine_that_learns_of_more_places_gives_them_to_those_who_wait() -> None:
+    gate = asyncio.Event()
+    engine = Rehearsed(gate, SOUND, concurrency=1)
+    first = Listener(engine, text="1").start()
+    second = Listener(text="2").of(first).start()
+    await soon(second.waiting.wait())
+    engine.voices = (replace(engine.voices[0], concurrency=3),)
+    third = Listener(text="3").of(first).start()
+    await soon(third.waiting.wait())
+    assert [text for text, _, _ in engine.asked] == ["1", "2", "3"]
+    gate.set()
+    for listener in (first, second, third):
+        await listener.done()
+
+
+async def test_a_listener_who_does_not_read_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "UNREAD_S", 0.05)
+    engine = Rehearsed(SOUND, concurrency=1)
+    stuck = Listener(engine, text="stuck")
+    stuck.reads = asyncio.Event()
+    stuck.start()
+    await stuck.done()
+    assert engine.closed.is_set()
+    assert (await Listener(text="next").of(stuck).start().done()).lines[-1] == {"end": True, "seconds": 0.1}
 
 
 async def test_a_take_that_fails_gives_its_place_back() -> None:

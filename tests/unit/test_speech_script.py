@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from onetake.server.speech.engine import EngineError
 from onetake.server.speech.local import Local
-from onetake.server.speech.markup import without_marks
+from onetake.server.speech.markup import unmarked, without_marks
 from onetake.server.speech.script import foreign_script
 
 pytestmark = pytest.mark.anyio
@@ -62,9 +63,10 @@ class Rehearsed:
         self.name = name
         self.asked = asked
 
-    async def sound(self, text: str, *how: str | float) -> AsyncGenerator[np.ndarray, None]:
+    async def sound(self, text: str, *how: str | float) -> AsyncGenerator[Any, None]:
         self.asked.append((self.name, text, *(each for each in how if isinstance(each, str))))
-        yield np.full(2400, 0.1, np.float32)
+        samples = np.full(2400, 0.1, np.float32)
+        yield (samples, []) if self.name == "hibari" else samples
 
 
 @pytest.mark.parametrize(
@@ -112,3 +114,11 @@ async def test_hibari_alone_refuses_what_it_would_leave_out() -> None:
 )
 def test_markdown_marks_are_not_named_aloud(text: str, said: str) -> None:
     assert without_marks(text) == said
+
+
+def test_each_character_that_is_left_is_known_by_its_place() -> None:
+    text = "# A **b** [c](https://example.com) and `d`,\n- ![e](f.png) 2*3"
+    plain, at = unmarked(text)
+    assert plain == "A b c and d,\ne 2*3"
+    assert "".join(text[i] for i in at) == plain
+    assert list(at) == sorted(at)

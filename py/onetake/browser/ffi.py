@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -25,6 +25,13 @@ def js_object(fields: Mapping[str, Any]) -> Any:
     from pyodide.ffi import to_js
 
     return to_js(fields, dict_converter=window().Object.fromEntries)
+
+
+def js_array(items: Iterable[Any]) -> Any:
+    """A JS array of `items`, JS objects among them as they are."""
+    from pyodide.ffi import to_js
+
+    return to_js(list(items))
 
 
 def now_ms() -> float:

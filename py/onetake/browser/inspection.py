@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onetake.browser.scope import Scope
-    from onetake.browser.voice import Reading, Voice
+    from onetake.browser.spoken_reply import SpokenReply
+    from onetake.browser.voice import Voice
     from onetake.life import Entry
 
 
@@ -31,6 +32,12 @@ class Floor:
     first_delta: float | None = None
     last_delta: float | None = None
     characters: int = 0
+
+    def count(self, text: str, now_ms: float) -> None:
+        """Take note of text that has just come."""
+        self.first_delta = self.first_delta or now_ms
+        self.last_delta = now_ms
+        self.characters += len(text)
 
     def snapshot(self) -> dict[str, Any]:
         """`characters_per_second` counts from the first delta to the last; None while there is only one."""
@@ -60,6 +67,10 @@ def snapshot(voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any]) -> 
             "errors": voice.errors,
             "live_proxies": scope.live["proxy"],
             "live_nodes": scope.live["node"],
+            "live_buffers": sum(len(take.blocks_js) for take in reading.takes.values()),
+            "live_listeners": scope.live["listener"],
+            "live_timers": scope.live["timer"],
+            "live_fetches": scope.live["fetch"],
         },
         "audio": _audio(voice.context_js),
         "boot": boot,
@@ -77,7 +88,7 @@ def _audio(context_js: Any) -> dict[str, Any]:
     }
 
 
-def _unit(entry: Entry, reading: Reading, voice: Voice) -> dict[str, Any]:
+def _unit(entry: Entry, reading: SpokenReply, voice: Voice) -> dict[str, Any]:
     take = reading.takes.get(entry.asked) if entry.asked is not None else None
     unit = entry.unit
     rate = take.rate if take is not None else 0

@@ -5,96 +5,81 @@ between takes is 0 samples when the data is there in time. One bus (a GainNode) 
 may sound; `silence` ramps it to zero, lets go of it and starts a new one, so nothing of what was silenced
 can be heard again.
 
-    player = Player(scope, context_js, report)      # report(event) is the conductor's ear
+    player = Player(scope, context_js, target_js, report)      # report(event) is the conductor's ear
     player.play(token, take)
     player.silence()
 
-Seconds here are seconds of the context's clock.
+Seconds and frames here are those of the context's clock.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+from onetake.browser.performance import Performance, Source
 from onetake.browser.scope import Release, Scope
 from onetake.browser.take import Take
 from onetake.cues import Event, PlaybackEnded, PlaybackPosition, PlaybackStarted, Token
 
+#: Frames that are rendered at a time; what the clock says is where the next quantum begins.
+QUANTUM = 128
 #: A ramp this long to zero cannot be heard as a click and ends well inside the 10 ms of design 5.
 RAMP_S = 0.005
-#: The first sample is due this long after its block came: time to hand the block to the audio thread.
-CUSHION_S = 0.02
+#: A pause takes this long: time to tell the audio thread at which sample to break off.
+HOLD_S = 0.03
+#: So much audio has to be here before a take begins, and goes on after an underrun: less would run out at once.
+PREROLL_S = 0.02
+#: The first sample is due this long after that. A busy browser takes up new nodes some quanta late (measured: four
+#: on an overloaded machine), and a sound that starts late is shifted over the next one.
+CUSHION_S = 0.04
 #: After an underrun the cushion doubles, for the rest of the take, up to this.
 MAX_CUSHION_S = 0.64
 #: How often positions are reported while something is on the timeline.
 TICK_MS = 50
-
-
-@dataclass(slots=True)
-class _Run:
-    """Frames of a take that sound without a gap: from frame `first` of the take, at `at_s` on the clock."""
-
-    at_s: float
-    first_s: float
-    length_s: float = 0.0
-
-
-@dataclass(slots=True, eq=False)
-class _Performance:
-    """One take on the timeline."""
-
-    token: Token
-    take: Take
-    gain_js: Any
-    runs: list[_Run] = field(default_factory=list)
-    sources: list[tuple[float, Release]] = field(default_factory=list)  # when each has sounded, what frees it
-    next_block: int = 0
-    cushion_s: float = CUSHION_S
-    started: bool = False
-
-    @property
-    def scheduled(self) -> bool:
-        """Every sample has its place on the clock."""
-        return self.take.complete and self.next_block == len(self.take.blocks_js)
-
-    @property
-    def ends_at_s(self) -> float:
-        return self.runs[-1].at_s + self.runs[-1].length_s if self.runs else 0.0
-
-    def played_s(self, clock_s: float) -> float:
-        """Seconds of the take that have sounded at `clock_s`; gaps of an underrun do not count."""
-        for run in reversed(self.runs):
-            if clock_s >= run.at_s:
-                return run.first_s + min(clock_s - run.at_s, run.length_s)
-        return 0.0
+#: So far ahead sounds are scheduled. A source costs the audio thread even while it waits (measured: 300 of them
+#: 3 % of a core, 3,000 of them 58 %), and a hidden page may look again only once a second.
+AHEAD_S = 60.0
+#: A block that is due later than this waits for others, until they make a sound of JOIN_S.
+URGENT_S = 2.0
+JOIN_S = 0.2
 
 
 class Player:
-    """Plays takes in the order given, on one AudioContext.
+    """Plays takes in the order given, on one AudioContext, into `target_js` (an AudioNode).
 
     `report` is called with PlaybackStarted, PlaybackPosition (every 50 ms) and PlaybackEnded.
     `underruns` counts gaps inside takes.
     """
 
-    def __init__(self, scope: Scope, context_js: Any, report: Callable[[Event], object]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        context_js: Any,
+        target_js: Any,
+        report: Callable[[Event], object],
+    ) -> None:
         self._scope = scope
         self._context_js = context_js
+        self._target_js = target_js
         self._report = report
+        self._rate = int(context_js.sampleRate)
         self.underruns = 0
-        self._timeline: list[_Performance] = []
-        self._end_frame = 0  # frame of the context's clock at which everything scheduled has sounded
-        self._bus_js, self._release_bus = self._new_gain(context_js.destination, scope)
+        self._held = False
+        self._timeline: list[Performance] = []
+        self._end = 0  # frame of the clock at which everything scheduled has sounded
+        self._fading: dict[int, Release] = {}  # what lets go of a bus that falls silent
+        self._faded = 0
+        self._bus_js, self._release_bus = self._new_gain(target_js)
         self._ticking: Scope | None = None
 
     # -- the timeline --------------------------------------------------------------------------
 
     def play(self, token: Token, take: Take) -> None:
         """Put `take` on the timeline after what is on it; it sounds as its blocks arrive."""
-        gain_js, release = self._new_gain(self._bus_js, self._scope)
-        performance = _Performance(token, take, gain_js, sources=[(math.inf, release)])
+        performance = Performance(token, take, CUSHION_S)
+        self._connect(performance)
         self._timeline.append(performance)
         take.on_change = self._schedule
         self._schedule()
@@ -110,105 +95,187 @@ class Player:
         behind = self._timeline[index:]
         del self._timeline[index:]
         for performance in behind:
-            self._hush(performance.gain_js, [release for _, release in performance.sources])
-        rate = self._context_js.sampleRate
-        self._end_frame = math.ceil(self._timeline[-1].ends_at_s * rate) if self._timeline else 0
+            performance.take.on_change = None
+            self._fade(performance.gain_js, performance.release)
+        self._end = self._timeline[-1].end if self._timeline else 0
         for performance in behind[1:]:
             self.play(performance.token, performance.take)
+        self._rest()
 
     def silence(self) -> None:
         """Silence everything within one render quantum and a ramp of 5 ms, and clear the timeline."""
-        releases = [release for performance in self._timeline for _, release in performance.sources]
-        for performance in self._timeline:
+        if not self._timeline:
+            return
+        silenced, self._timeline = self._timeline, []
+        bus_js, release_bus = self._bus_js, self._release_bus
+        for performance in silenced:
             performance.take.on_change = None
-        self._timeline.clear()
-        self._end_frame = 0
-        self._hush(self._bus_js, [*releases, self._release_bus])
-        self._bus_js, self._release_bus = self._new_gain(self._context_js.destination, self._scope)
+        if self._held:  # what was broken off just now may still fade
+            for end_fading in list(self._fading.values()):
+                end_fading()
+
+        def release() -> None:
+            release_bus()
+            for performance in silenced:
+                performance.release()
+
+        self._fade(bus_js, release)
+        self._bus_js, self._release_bus = self._new_gain(self._target_js)
+        self._end = 0
         self._rest()
 
-    def position(self, token: Token) -> float:
-        """Seconds of the performance that the listener has heard by now."""
+    def hold(self, on: bool) -> None:
+        """Break off so that `hold(False)` goes on at the very next sample. Takes may come in meanwhile.
+
+        The context's clock runs on: a context that is suspended counts some quanta more than it renders
+        (Chromium), and what was scheduled before would then sound over what was scheduled after.
+        """
+        if on == self._held:
+            return
+        self._held = on
+        if on:
+            self._break_off()
+        else:
+            self._schedule()
+
+    def _break_off(self) -> None:
+        sources = [source for performance in self._timeline for source in performance.sources]
+        while True:
+            # Where the device stopped by itself, what had not come out of it sounds again.
+            end = self._now() + math.ceil(HOLD_S * self._rate) if self._runs else math.floor(self._heard_frame())
+            for source in sources:
+                source.node_js.stop(max(0, end) / self._rate)
+            if not self._runs or self._in_time(end):
+                break
+        old_bus_js, release_bus = self._bus_js, self._release_bus
+        self._bus_js, self._release_bus = self._new_gain(self._target_js)
+        releases = [performance.break_off(end) for performance in self._timeline]
+
+        def release() -> None:
+            release_bus()
+            for release_performance in releases:
+                release_performance()
+
+        self._fade(old_bus_js, release, end)
         for performance in self._timeline:
-            if performance.token == token:
-                return performance.played_s(self._heard_clock_s())
-        return 0.0
+            self._connect(performance)
+        self._end = 0
 
     def started_at_ms(self, token: Token, now_ms: float) -> float | None:
         """When, on the clock of `now_ms`, the performance's first sample sounded or will; None if unknown."""
         for performance in self._timeline:
             if performance.token == token and performance.runs:
-                return now_ms - (self._heard_clock_s() - performance.runs[0].at_s) * 1000
+                return now_ms - (self._heard_frame() - performance.runs[0].at) / self._rate * 1000
         return None
 
     # -- scheduling ----------------------------------------------------------------------------
 
     def _schedule(self) -> None:
-        """Give every block that is here its place on the clock, as far as the order allows."""
+        """Give blocks that are here their places on the clock, as far as the order and AHEAD_S allow."""
+        if self._held:
+            return
         for performance in self._timeline:
-            blocks_js = performance.take.blocks_js
-            while performance.next_block < len(blocks_js):
-                self._start_block(performance, blocks_js[performance.next_block])
+            while (last := self._next_blocks(performance)) is not None:
+                performance.take.join(performance.next_block, last)
+                self._start_block(performance, performance.take.blocks_js[performance.next_block])
                 performance.next_block += 1
-            if not performance.take.complete:
+            if not performance.scheduled:
                 return  # what follows has to wait for the rest of this take
 
-    def _start_block(self, performance: _Performance, block_js: Any) -> None:
-        context_js = self._context_js
-        rate = context_js.sampleRate
-        now_s = context_js.currentTime
-        if self._end_frame <= now_s * rate:
-            if performance.runs:
-                self.underruns += 1
-                performance.cushion_s = min(2 * performance.cushion_s, MAX_CUSHION_S)
-            self._end_frame = math.ceil((now_s + performance.cushion_s) * rate)
-        at_s = self._end_frame / rate
-        run = performance.runs[-1] if performance.runs else None
-        if run is None or abs(run.at_s + run.length_s - at_s) * rate >= 0.5:
-            run = _Run(at_s, run.first_s + run.length_s if run else 0.0)
-            performance.runs.append(run)
-        run.length_s += block_js.duration
-        self._end_frame = round((run.at_s + run.length_s) * rate)
+    def _next_blocks(self, performance: Performance) -> int | None:
+        """The blocks from the next one up to and without this one are to be the next sound; None: not now."""
+        blocks_js = performance.take.blocks_js
+        first = performance.next_block
+        if first == len(blocks_js):
+            return None
+        ahead_s = self._end / self._rate - self._context_js.currentTime
+        if ahead_s > AHEAD_S:
+            return None
+        runs_on = self._in_time(self._end)
+        length_s = 0.0
+        for last in range(first, len(blocks_js)):
+            length_s += blocks_js[last].duration
+            if length_s >= JOIN_S:
+                return last + 1
+        enough = performance.take.complete or (ahead_s < URGENT_S if runs_on else length_s >= PREROLL_S)
+        return len(blocks_js) if enough else None
 
-        source_js = context_js.createBufferSource()
-        source_js.buffer = block_js
+    def _start_block(self, performance: Performance, block_js: Any) -> None:
+        while True:
+            source_js = self._context_js.createBufferSource()
+            source_js.buffer = block_js
+            at = self._place(performance)
+            source_js.start(at / self._rate)
+            # A sound that starts late is not cut but shifted, over the one after it. Before it is connected it
+            # cannot sound, so one that has come late by now, because this thread was held up, is placed anew.
+            if self._in_time(at):
+                break
         source_js.connect(performance.gain_js)
-        source_js.start(at_s)
+        frames = int(block_js.length)
+        performance.extend(at, frames)
+        self._end = at + frames
 
         def release() -> None:
             source_js.stop()
             source_js.disconnect()
 
-        performance.sources.append((run.at_s + run.length_s, self._scope.own(release, "node")))
+        performance.sources.append(Source(source_js, self._end, self._scope.own(release, "node")))
+        if performance.broken_off:  # amid a sound
+            performance.broken_off = False
+            performance.gain_js.gain.setValueAtTime(0, at / self._rate)
+            performance.gain_js.gain.linearRampToValueAtTime(1, at / self._rate + RAMP_S)
+
+    def _place(self, performance: Performance) -> int:
+        """The frame for the next sound: after what is scheduled, or after a cushion if that has run out."""
+        if self._in_time(self._end):
+            return self._end
+        if performance.runs and self._end == performance.end:
+            self.underruns += 1
+            performance.cushion_s = min(2 * performance.cushion_s, MAX_CUSHION_S)
+        self._end = math.ceil((self._context_js.currentTime + performance.cushion_s) * self._rate)
+        return self._end
+
+    def _in_time(self, frame: int) -> bool:
+        """Whether what is started now can begin at that frame: it is beyond the quantum that is being rendered."""
+        return frame >= self._now() + QUANTUM
 
     # -- the clock -----------------------------------------------------------------------------
 
-    def _heard_clock_s(self) -> float:
-        """The context's clock as the listener's ear has it: behind by the latency of the output."""
-        context_js = self._context_js
-        return float(context_js.currentTime) - float(getattr(context_js, "outputLatency", 0) or 0)
+    @property
+    def _runs(self) -> bool:
+        """The clock runs, as far as the browser has told."""
+        return bool(self._context_js.state == "running")
+
+    def _now(self) -> int:
+        """The frame at which the next quantum begins."""
+        return round(float(self._context_js.currentTime) * self._rate)
+
+    def _heard_frame(self) -> float:
+        """The clock as the listener's ear has it: behind by the latency of the output."""
+        latency_s = getattr(self._context_js, "outputLatency", None) or 0.0
+        return float((self._context_js.currentTime - latency_s) * self._rate)
 
     def tick(self) -> None:
         """Report what has happened on the clock since the last tick."""
         while self._timeline:
             performance = self._timeline[0]
-            clock_s = self._heard_clock_s()
-            if performance.runs and clock_s >= performance.runs[0].at_s and not performance.started:
+            frame = self._heard_frame()
+            if performance.runs and frame >= performance.runs[0].at and not performance.started:
                 performance.started = True
                 self._report(PlaybackStarted(performance.token))
             if performance.started and performance in self._timeline:
-                self._report(PlaybackPosition(performance.token, performance.played_s(clock_s)))
+                self._report(PlaybackPosition(performance.token, performance.played(frame) / self._rate))
             if performance not in self._timeline:
                 continue  # a report had the timeline changed
-            if not performance.scheduled or clock_s < performance.ends_at_s:
-                self._free_sounded(performance, clock_s)
-                return
+            if not performance.scheduled or frame < performance.end:
+                performance.free_sounded(frame)
+                break
             self._timeline.remove(performance)
             performance.take.on_change = None
-            for _, release in performance.sources:
-                release()
+            performance.release()
             if performance.started:  # an empty take never sounds
                 self._report(PlaybackEnded(performance.token))
+        self._schedule()
         self._rest()
 
     def _rest(self) -> None:
@@ -216,36 +283,34 @@ class Player:
             self._ticking.dispose()
             self._ticking = None
 
-    def _free_sounded(self, performance: _Performance, clock_s: float) -> None:
-        sounded = [release for ends_at_s, release in performance.sources if ends_at_s <= clock_s]
-        if sounded:
-            performance.sources = [item for item in performance.sources if item[0] > clock_s]
-            for release in sounded:
-                release()
-
     # -- nodes ---------------------------------------------------------------------------------
 
-    def _new_gain(self, target_js: Any, scope: Scope) -> tuple[Any, Release]:
+    def _new_gain(self, target_js: Any) -> tuple[Any, Release]:
         gain_js = self._context_js.createGain()
         gain_js.connect(target_js)
-        return gain_js, scope.own(gain_js.disconnect, "node")
+        return gain_js, self._scope.own(gain_js.disconnect, "node")
 
-    def _hush(self, gain_js: Any, releases: list[Release]) -> None:
-        """Bring `gain_js` to zero and release what feeds it."""
+    def _connect(self, performance: Performance) -> None:
+        performance.gain_js, performance.release_gain = self._new_gain(self._bus_js)
 
-        def release_all() -> None:
-            for release in releases:
+    def _fade(self, gain_js: Any, release: Release, end: int | None = None) -> None:
+        """Bring `gain_js` to zero, now or by frame `end`, then `release` it and what feeds it."""
+        if not self._runs or (self._held and end is None):
+            # Nothing sounds, or the clock stands and the ramp's first part would sound when it goes on.
+            release()
+            return
+        now_s = float(self._context_js.currentTime)
+        begin_s = now_s if end is None else max(now_s, end / self._rate - RAMP_S)
+        gain_js.gain.setValueAtTime(gain_js.gain.value, begin_s)
+        gain_js.gain.linearRampToValueAtTime(0, begin_s + RAMP_S)
+        key = self._faded = self._faded + 1
+        fading = self._scope.child()
+
+        def end_fading() -> None:
+            if self._fading.pop(key, None) is not None:
+                fading.dispose()
                 release()
 
-        context_js = self._context_js
-        if context_js.state != "running":
-            # The clock stands: a ramp would wait, and its first part would sound when the clock goes on.
-            gain_js.disconnect()
-            release_all()
-            return
-        now_s = context_js.currentTime
-        gain_js.gain.cancelScheduledValues(now_s)
-        gain_js.gain.setValueAtTime(1, now_s)
-        gain_js.gain.linearRampToValueAtTime(0, now_s + RAMP_S)
+        self._fading[key] = end_fading
         # Anchored at zero, the bus stays silent however late this comes.
-        self._scope.after(10 * RAMP_S, release_all)
+        fading.after(begin_s - now_s + 10 * RAMP_S, end_fading)

@@ -1,32 +1,65 @@
 """The connection to one reply on the server: begins it, reads its events, has it written anew or stopped.
 
-    stream = ReplyStream(scope.child(), base_url, on_event)
-    await stream.begin("What is on today?", conversation=None)     # returns when the stream has ended
+    stream = ReplyStream(scope.child(), base_url, on_event, on_link)
+    await stream.begin("What is on today?", conversation=None)     # returns when the reply has ended
+    await stream.resume()                                          # after the connection was given up
+
+A connection that breaks is opened again from the last event on, as often as it takes, so that a drop costs neither
+a word nor a unit and none comes twice. A server that cannot be reached is tried for `GIVE_UP_S`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
-from onetake.browser.ffi import js_object, window
+from onetake.browser.ffi import js_object, now_ms, window
+from onetake.browser.reading import read, refusal
 from onetake.browser.scope import Scope
 from onetake.streams import Event, Failed, Reset, Start, open_adapter
 
-LOST = "the connection to the server was lost; send the message again when it is back"
+Link = Literal["live", "reconnecting"]
+
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 8.0
+"""Between two attempts. Each pause is twice the one before, less a random part, so that listeners come back apart."""
+
+GIVE_UP_S = 30.0
+ANSWER_S = 10.0
+"""How long one attempt may take."""
+
+SAY_S = 0.7
+"""A drop that is over sooner is not worth a word."""
+
+SILENT_S = 40.0
+"""A connection without a byte for so long is dead, however open it looks: the server pings every 15 seconds."""
+
+UNREACHABLE = "The server does not answer. Send the message again when it is back."
+FORGOTTEN = "The server no longer has this reply; perhaps it was restarted. Send the message again."
+LOST = f"The connection to the server was lost and has not come back for {GIVE_UP_S:g} seconds."
 
 
 class ReplyStream:
-    """Reads one reply. `on_event` gets its events in order, each once; after `scope` has ended, none."""
+    """Reads one reply. `on_event` gets its events in order, each once; after `scope` has ended, none.
 
-    def __init__(self, scope: Scope, base_url: str, on_event: Callable[[Event], object]) -> None:
+    `on_link` is told when the connection is being sought and when it is there again.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        base_url: str,
+        on_event: Callable[[Event], object],
+        on_link: Callable[[Link], object],
+    ) -> None:
         self._scope = scope
         self._base_url = base_url
         self._on_event = on_event
+        self._on_link = on_link
         self._adapter = open_adapter("onetake")
-        self._signal_js = scope.abort_controller().signal
         self._reading = False
         self._generation = 0  # the newest one read of
         self._wanted = 0  # the newest one asked for
@@ -34,78 +67,97 @@ class ReplyStream:
         #: The reply's id, once the server has told it.
         self.id: str | None = None
 
-    async def begin(self, text: str, conversation: str | None) -> None:
-        """Ask for a reply to `text` and read it to the end of the connection."""
-        body: dict[str, Any] = {"text": text, "spoken": True}
+    async def begin(self, text: str, conversation: str | None, spoken: bool = True) -> None:
+        """Ask for a reply to `text`, to be listened to or to be read, and read it to its end."""
+        body: dict[str, Any] = {"text": text, "spoken": spoken}
         if conversation is not None:
             body["conversation"] = conversation
-        await self._read(await self._request("POST", "replies", body, signal_js=self._signal_js))
+        connection = self._scope.child()
+        # Once only: nobody knows whether a message that got no answer has arrived.
+        response_js = await self._try("POST", "replies", body, connection=connection)
+        if response_js is None:
+            self._tell(Failed("server_unreachable", UNREACHABLE))
+        elif not response_js.ok:
+            self._tell(await _refused(response_js))
+        else:
+            self.id = str(response_js.headers.get("location")).rpartition("/")[2]
+            await self._read(response_js, connection)
+        connection.dispose()
+
+    async def resume(self) -> None:
+        """Seek the connection again after it was given up."""
+        if not self._reading:
+            await self._read(None, self._scope.child())
 
     async def regenerate(self) -> None:
         """Have the reply written anew; reads on if its stream had ended."""
-        response_js = await self._request("POST", f"replies/{self.id}/regenerate")
-        if response_js is not None:
+        response_js = await self._reach("POST", f"replies/{self.id}/regenerate")
+        if response_js is None:
+            self._tell(Failed("connection_lost", LOST, retryable=True))
+        elif not response_js.ok:
+            self._tell(await _refused(response_js))
+        else:
             self._wanted = int((await response_js.json()).generation)
-            if not self._reading:
-                await self._read_on()
+            await self.resume()
 
     async def stop(self, heard: int) -> None:
-        """End the writing, and tell the conversation how far the reply was heard (a code point)."""
+        """End the writing, and tell the conversation how far the reply was heard (a code point).
+
+        Also goes on trying without a connection. A server that no longer knows the reply has nothing to stop.
+        """
         if self.id is None:
             self._stop_at = heard
             return
-        await self._request("DELETE", f"replies/{self.id}")
-        await self._request("PUT", f"replies/{self.id}/heard", {"at": heard, "generation": self._generation})
+        await self._reach("DELETE", f"replies/{self.id}")
+        await self._reach("PUT", f"replies/{self.id}/heard", {"at": heard, "generation": self._generation})
 
-    async def _request(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None = None,
-        headers: dict[str, str] | None = None,
-        signal_js: Any = None,
-    ) -> Any:
-        """The response, or None if it was refused or never came, which is then reported as `Failed`."""
-        from pyodide.ffi import JsException
+    # -- reading -------------------------------------------------------------------------------
 
-        options: dict[str, Any] = {"method": method, "headers": headers or {}}
-        if signal_js is not None:
-            options["signal"] = signal_js
-        if body is not None:
-            options["headers"]["content-type"] = "application/json"
-            options["body"] = json.dumps(body)
-        try:
-            response_js = await window().fetch(self._base_url + path, js_object(options))
-            if response_js.ok:
-                return response_js
-            failed = _refusal(str(await response_js.text()), int(response_js.status))
-        except JsException:
-            failed = Failed("server_unreachable", f"the server does not answer; {LOST.split('; ')[1]}", retryable=True)
-        self._tell(failed)
-        return None
-
-    async def _read(self, response_js: Any) -> None:
-        from pyodide.ffi import JsException
-
-        if response_js is None:
-            return
+    async def _read(self, response_js: Any, connection: Scope) -> None:
+        """Read to the end of the reply; opens the stream again when it breaks, or first if there is no response."""
         self._reading = True
-        with suppress(JsException):  # lost, or aborted by us: the adapter and the scope tell which
-            reader_js = response_js.body.getReader()
-            while not (chunk_js := await reader_js.read()).done:
-                for event in self._adapter.feed(chunk_js.value.to_bytes()):
-                    self._tell(event)
-        self._reading = False
-        self._adapter.end_response()
-        if not self._adapter.ended:
-            self._tell(Failed("connection_lost", LOST, retryable=True))
-        elif self._generation < self._wanted:  # the stream had ended while the new take was being asked for
-            await self._read_on()
+        try:
+            while not self._scope.disposed:
+                if response_js is not None:
+                    await self._take_in(response_js, connection)
+                if self._adapter.ended and self._generation >= self._wanted:
+                    return
+                connection.dispose()
+                connection = self._scope.child()
+                response_js = await self._open_again(connection)
+                if response_js is None:
+                    return
+        finally:
+            self._reading = False
+            connection.dispose()
 
-    async def _read_on(self) -> None:
-        last = {"last-event-id": self._adapter.last_event_id or "0"}
+    async def _take_in(self, response_js: Any, connection: Scope) -> None:
+        """Read one response to its end, or until it has been silent for too long."""
+        ear = _Ear(self._adapter)
+
+        def listen() -> None:
+            if now_ms() - ear.last_ms > SILENT_S * 1000:
+                connection.dispose()  # which aborts it
+
+        connection.every(1000, listen)
+        async for event in read(response_js, ear):
+            self._tell(event)
+
+    async def _open_again(self, connection: Scope) -> Any:
+        """The stream from the last event on; None if it is not to be had, which has been told then."""
+        headers = {"last-event-id": self._adapter.last_event_id or "0"}
         path = f"replies/{self.id}/events"
-        await self._read(await self._request("GET", path, headers=last, signal_js=self._signal_js))
+        await asyncio.sleep(_pause_s(0))
+        response_js = await self._reach("GET", path, headers=headers, connection=connection)
+        if response_js is None:
+            self._tell(Failed("connection_lost", LOST, retryable=True))
+        elif response_js.status == 404:
+            self._tell(Failed("unknown_reply", FORGOTTEN))
+        elif response_js.ok:
+            return response_js
+        else:
+            self._tell(await _refused(response_js))
+        return None
 
     def _tell(self, event: Event) -> None:
         if self._scope.disposed:
@@ -118,10 +170,70 @@ class ReplyStream:
                 self._scope.spawn(self.stop(self._stop_at))
         self._on_event(event)
 
+    # -- asking --------------------------------------------------------------------------------
 
-def _refusal(body: str, status: int) -> Failed:
-    try:
-        error = json.loads(body)["error"]
-        return Failed(str(error["code"]), str(error["message"]))
-    except (ValueError, KeyError, TypeError):
-        return Failed(f"http_{status}", f"the server answered with status {status}")
+    async def _reach(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        """The server's answer, asked for again and again; None if there is none for `GIVE_UP_S`."""
+        began_ms = now_ms()
+        attempt = 0
+        seeking = Scope(None if self._scope.disposed else self._scope)
+        seeking.after(SAY_S, lambda: self._on_link("reconnecting"))
+        try:
+            while True:
+                response_js = await self._try(method, path, body, **options)
+                if response_js is not None and response_js.status < 500:
+                    return response_js
+                if now_ms() - began_ms > GIVE_UP_S * 1000:
+                    return None
+                attempt += 1
+                await asyncio.sleep(_pause_s(attempt))
+        finally:
+            seeking.dispose()
+            self._on_link("live")  # or given up, which is told in its own words
+
+    async def _try(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        connection: Scope | None = None,
+    ) -> Any:
+        """One request; None if nothing comes back. The response lives as long as `connection`, if one is given."""
+        from pyodide.ffi import JsException
+
+        controller_js = connection.abort_controller() if connection else window().AbortController.new()
+        options: dict[str, Any] = {"method": method, "headers": headers or {}, "signal": controller_js.signal}
+        if body is not None:
+            options["headers"]["content-type"] = "application/json"
+            options["body"] = json.dumps(body)
+        answer = asyncio.ensure_future(window().fetch(self._base_url + path, js_object(options)))
+        if not (await asyncio.wait([answer], timeout=ANSWER_S))[0]:
+            controller_js.abort()
+        try:
+            return await answer
+        except JsException:
+            return None
+
+
+class _Ear:
+    """The adapter of a reply, and when it was last fed: also bytes without an event say that somebody is there."""
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+        self.last_ms = now_ms()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._adapter, name)
+
+    def feed(self, data: bytes) -> list[Event]:
+        self.last_ms = now_ms()
+        return list(self._adapter.feed(data))
+
+
+def _pause_s(attempt: int) -> float:
+    return min(FIRST_PAUSE_S * 2.0**attempt, LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
+
+
+async def _refused(response_js: Any) -> Failed:
+    return refusal(str(await response_js.text()), int(response_js.status))

@@ -83,8 +83,12 @@ class Scope:
         return proxy_js
 
     def listen(self, target_js: Any, event: str, function: Callable[[Any], object]) -> None:
-        """Call `function(event_js)` at every `event` of `target_js`."""
-        proxy_js = self.proxy(function)
+        """Call `function(event_js)` at every `event` of `target_js`. What it returns is dropped."""
+
+        def hear(event_js: Any) -> None:
+            function(event_js)  # a Task that it returned would become a proxy nobody owns
+
+        proxy_js = self.proxy(hear)
         target_js.addEventListener(event, proxy_js)
         self.own(lambda: target_js.removeEventListener(event, proxy_js), "listener")
 
@@ -95,12 +99,14 @@ class Scope:
 
     def after(self, delay_s: float, function: Callable[[], object]) -> None:
         """Call `function` once in about `delay_s` seconds, unless the scope ends before."""
+        once = self.child()
 
         def fire() -> None:
-            forget()  # cancelling a handle that has run does nothing
+            once.dispose()
             function()
 
-        forget = self.own(asyncio.get_running_loop().call_later(delay_s, fire).cancel, "timer")
+        timer = window().setTimeout(once.proxy(fire), delay_s * 1000)
+        once.own(lambda: window().clearTimeout(timer), "timer")
 
     def abort_controller(self) -> Any:
         """An AbortController that aborts when the scope ends."""

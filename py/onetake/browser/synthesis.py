@@ -1,18 +1,41 @@
 """One unit, one request: asks the server for a take and hands over its audio as it arrives.
 
-    await synthesise("/speech", text, voice="local", take=take, controller_js=controller_js,
-                     context_js=context_js, report=report)
+    order = Order("/speech", "Hello there.", voice="local")
+    await synthesise(order, take, context_js, scope.child(), report, longest_s=90)
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from math import nan
 from typing import Any
 
-from onetake.browser.ffi import js_object, web, window
+from onetake.browser.ffi import js_object, now_ms, web, window
+from onetake.browser.reading import refusal
+from onetake.browser.scope import Scope
 from onetake.browser.take import Take
 from onetake.cues import AlignmentReceived, AudioReceived, Event, SynthesisDone, SynthesisFailed, SynthesisStarted
+
+#: A server that sends nothing for so long has forgotten us. Engines may think for some seconds before a long take.
+SILENT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is asked for: one take of `text`. Without a voice, the server's preferred one speaks."""
+
+    url: str
+    text: str
+    voice: str | None = None
+    speed: float = 1.0
+
+    def body(self) -> str:
+        """JSON as `POST /speech` takes it (design 6)."""
+        wanted = {"text": self.text, "voice": self.voice, "speed": None if self.speed == 1 else self.speed}
+        return json.dumps({name: value for name, value in wanted.items() if value is not None})
 
 
 class SpeechError(Exception):
@@ -25,101 +48,169 @@ class SpeechError(Exception):
 
 
 async def synthesise(
-    url: str,
-    text: str,
-    *,
-    voice: str | None,
+    order: Order,
     take: Take,
-    controller_js: Any,
     context_js: Any,
+    scope: Scope,
     report: Callable[[Event], object],
+    *,
+    longest_s: float,
 ) -> None:
-    """Request one take of `text` and fill `take` until its end marker.
+    """Request one take and fill `take` until its end marker; then wait for the server to close.
 
     Reports SynthesisStarted, AudioReceived, AlignmentReceived and at last SynthesisDone or SynthesisFailed,
-    each under `take.token`. An abort by `controller_js` ends it without a report: whoever aborts knows.
+    each under `take.token`. When `scope` ends, so does the request, without a report: whoever ends it knows.
+    A take that goes on for more than `longest_s` is cut off there, as an engine's that has lost its thread.
     """
     from pyodide.ffi import JsException
 
-    token = take.token
+    request = _Request(order, take, context_js, scope, report, longest_s)
     try:
-        response_js = await _request(url, text, voice, controller_js)
-        report(SynthesisStarted(token))
-        await _receive(response_js, take, controller_js, context_js, report)
+        await request.receive()
     except (SpeechError, JsException) as error:
         take.end()
-        if controller_js.signal.aborted:
+        if scope.disposed:
             return
-        if not isinstance(error, SpeechError):
-            error = SpeechError("speech_unreachable", f"the connection to the speech server was lost ({error})")
-        report(SynthesisFailed(token, error.code, error.message))
+        match error:
+            case SpeechError(code=code, message=message):
+                pass
+            case _ if request.silent:
+                code, message = "speech_timeout", f"the speech server sent nothing for {SILENT_S:g} seconds"
+            case _:
+                code, message = "speech_unreachable", f"the connection to the speech server was lost ({error})"
+        report(SynthesisFailed(take.token, code, message))
     else:
         take.end()
-        report(SynthesisDone(token, take.received_s))
+        report(SynthesisDone(take.token, take.received_s))
+        await request.finish()
 
 
-async def _request(url: str, text: str, voice: str | None, controller_js: Any) -> Any:
-    body = {"text": text} if voice is None else {"text": text, "voice": voice}
-    options_js = js_object(
-        {
-            "method": "POST",
-            "headers": {"content-type": "application/json"},
-            "body": json.dumps(body),
-            "signal": controller_js.signal,
-        }
-    )
-    response_js = await window().fetch(url, options_js)
-    if not response_js.ok:
-        raise _refusal(str(await response_js.text()), int(response_js.status))
-    if not response_js.body:
-        raise SpeechError("no_audio", "the speech server answered without a body")
-    return response_js
+class _Request:
+    """The connection of one synthesis. What comes of it after `scope` has ended is dropped."""
+
+    def __init__(
+        self,
+        order: Order,
+        take: Take,
+        context_js: Any,
+        scope: Scope,
+        report: Callable[[Event], object],
+        longest_s: float,
+    ) -> None:
+        self._order = order
+        self._take = take
+        self._context_js = context_js
+        self._report = report
+        self._longest_s = longest_s
+        self._abort_js = scope.abort_controller()
+        self._reader_js: Any = None
+        self._moved_ms = now_ms()
+        #: The server has sent nothing for SILENT_S, so the connection was closed.
+        self.silent = False
+        scope.every(SILENT_S * 100, self._watch)
+
+    async def receive(self) -> None:
+        """Read up to the end marker. Raises SpeechError or JsException, the latter also after an abort."""
+        response_js = await self._respond()
+        self._report(SynthesisStarted(self._take.token))
+        if not response_js.body:
+            raise SpeechError("no_audio", "the speech server answered without a body")
+        self._reader_js = response_js.body.getReader()
+        records_js = web().TakeReader.new(response_js.headers.get("content-type") or "", self._context_js.sampleRate)
+        while True:
+            chunk_js = await self._read()
+            for record_js in records_js.feed(None if chunk_js.done else chunk_js.value):
+                if hasattr(record_js, "channels"):
+                    self._receive(web().audioBuffer(self._context_js, record_js.channels))
+                elif hasattr(record_js, "encoded"):
+                    self._receive(await self._decode(record_js.encoded))
+                elif self._ends(str(record_js.json)):
+                    return
+
+    async def finish(self) -> None:
+        """Read past the end marker, so that the connection can serve the next request."""
+        from pyodide.ffi import JsException
+
+        with suppress(JsException):
+            while not (await self._read()).done:
+                pass
+
+    async def _respond(self) -> Any:
+        options_js = js_object(
+            {
+                "method": "POST",
+                "headers": {"content-type": "application/json"},
+                "body": self._order.body(),
+                "signal": self._abort_js.signal,
+            }
+        )
+        response_js = await window().fetch(self._order.url, options_js)
+        self._check_current()
+        if not response_js.ok:
+            failed = refusal(str(await response_js.text()), response_js.status)
+            raise SpeechError(failed.code, failed.message)
+        return response_js
+
+    async def _read(self) -> Any:
+        chunk_js = await self._reader_js.read()
+        self._check_current()
+        return chunk_js
+
+    async def _decode(self, encoded_js: Any) -> Any:
+        """The AudioBuffer of a whole file; the browser brings it to the context's rate."""
+        from pyodide.ffi import JsException
+
+        try:
+            block_js = await self._context_js.decodeAudioData(encoded_js)  # `encoded_js` is empty from here on
+        except JsException:
+            raise SpeechError("audio_undecodable", "the speech server sent audio this browser cannot decode") from None
+        self._check_current()
+        return block_js
+
+    def _check_current(self) -> None:
+        """What was awaited may have come when the abort did."""
+        self._abort_js.signal.throwIfAborted()
+        self._moved_ms = now_ms()
+
+    def _watch(self) -> None:
+        if now_ms() - self._moved_ms > SILENT_S * 1000:
+            self.silent = True
+            self._abort_js.abort()
+
+    def _receive(self, block_js: Any) -> None:
+        take = self._take
+        if not block_js.length:
+            return
+        take.append(block_js)
+        self._report(AudioReceived(take.token, take.received_s))
+        if take.received_s > self._longest_s:
+            self._abort_js.abort()
+            raise SpeechError("take_too_long", f"the voice went on for more than {take.received_s:.0f} seconds")
+
+    def _ends(self, line: str) -> bool:
+        """Read a line that is not audio; True at the end marker."""
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        match record:
+            case {"end": True}:
+                return True
+            case {"cut": True}:
+                raise SpeechError("take_cut_short", "the speech server closed the connection before the take ended")
+            case {"error": _} | {"detail": _}:
+                failed = refusal(line, 200)
+                raise SpeechError(failed.code, failed.message)
+            case {"alignment": {"chars": list(chars), "starts": list(starts), "ends": list(ends)}}:
+                times = AlignmentReceived(self._take.token, [*map(str, chars)], _seconds(starts), _seconds(ends))
+                self._report(times)
+            case {"alignment": None}:
+                pass
+            case _:
+                raise SpeechError("not_a_take", f"the speech server sent what is no part of a take: {line[:80]!r}")
+        return False
 
 
-def _refusal(body: str, status: int) -> SpeechError:
-    """The server's own words where it gives them (design 6), otherwise the status."""
-    try:
-        error = json.loads(body)["error"]
-        return SpeechError(str(error["code"]), str(error["message"]))
-    except (ValueError, KeyError, TypeError):
-        return SpeechError(f"http_{status}", f"the speech server answered with status {status}")
-
-
-async def _receive(
-    response_js: Any, take: Take, controller_js: Any, context_js: Any, report: Callable[[Event], object]
-) -> None:
-    reader_js = response_js.body.getReader()
-    lines_js = web().TakeReader.new()
-    while True:
-        chunk_js = await reader_js.read()
-        controller_js.signal.throwIfAborted()  # the read may have been done when the abort came
-        records_js = lines_js.feed(None if chunk_js.done else chunk_js.value)
-        for record_js in records_js:
-            if hasattr(record_js, "channels"):
-                if record_js.channels[0].length:
-                    take.append(web().audioBuffer(context_js, record_js.channels, record_js.rate))
-                    report(AudioReceived(take.token, take.received_s))
-            elif _ends_take(str(record_js.json), take, report):
-                return
-        if chunk_js.done:
-            raise SpeechError("take_cut_short", "the speech server closed the connection before the take ended")
-
-
-def _ends_take(line: str, take: Take, report: Callable[[Event], object]) -> bool:
-    """Read a line that is not audio; True at the end marker."""
-    try:
-        record = json.loads(line)
-    except ValueError:
-        record = None
-    match record:
-        case {"end": True}:
-            return True
-        case {"error": {"code": str(code), "message": str(message)}}:
-            raise SpeechError(code, message)
-        case {"alignment": {"chars": list(chars), "starts": list(starts), "ends": list(ends)}}:
-            report(AlignmentReceived(take.token, chars, starts, ends))
-        case {"alignment": None}:
-            pass
-        case _:
-            raise SpeechError("not_a_take", f"the speech server sent a line that is no part of a take: {line[:80]!r}")
-    return False
+def _seconds(times: list[Any]) -> list[float]:
+    """An engine that does not know a time may send null."""
+    return [time if isinstance(time, int | float) else nan for time in times]

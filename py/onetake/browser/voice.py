@@ -3,40 +3,36 @@
     voice = Voice(scope, audio_context, speech_url="/speech", voice=None, concurrency=2, audio_tags=False, …)
     voice.begin()                       # a new reply; an older one falls silent
     voice.delta("One moment. "); voice.unit_end(11); voice.delta("Here it is."); voice.final()
+    voice.pause(); voice.resume(); voice.skip(); voice.replay(0); voice.set_volume(0.5)
     voice.reset()                       # the reply is written anew: silent at once
-    voice.inspect()
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from onetake import cues
-from onetake.browser.ffi import now_ms
+from onetake.browser.ffi import now_ms, web
 from onetake.browser.inspection import Times
-from onetake.browser.player import Player
+from onetake.browser.media import MediaSession
+from onetake.browser.news import News
+from onetake.browser.output import Output
+from onetake.browser.player import TICK_MS, Player
 from onetake.browser.scope import Scope
-from onetake.browser.synthesis import synthesise
+from onetake.browser.spoken_reply import SpokenReply
+from onetake.browser.synthesis import Order, synthesise
 from onetake.browser.take import Take
-from onetake.conductor import Conductor
 from onetake.cues import Token
+from onetake.errors import UsageError
 from onetake.heard import Pace
 from onetake.spoken import for_engine
-from onetake.units import Cutter, Unit
+from onetake.trace import Trace
+from onetake.units import Unit
 
-
-class Reading:
-    """One reply being read: its cutter, its conductor, its takes and when what happened."""
-
-    def __init__(self, concurrency: int, pace: Pace) -> None:
-        self.cutter = Cutter()
-        self.conductor = Conductor(concurrency, pace)
-        #: By the token each take was asked for under.
-        self.takes: dict[Token, Take] = {}
-        self.requests: dict[Token, Scope] = {}
-        #: By unit.
-        self.times: dict[int, Times] = {}
+#: A take may last so much longer than expected before it is cut off: a part for slow voices, and some for short texts.
+LONGEST_TIMES, LONGEST_EXTRA_S = 10, 60.0
 
 
 class Voice:
@@ -45,8 +41,10 @@ class Voice:
     `audio_context` gives the AudioContext; it is asked at the first reply, by when there has been a gesture. It
     may still be suspended: the state is then `blocked` as soon as something is due, and playback begins at the
     first sample once it runs.
-    `hold(True)` has to stop the context's clock, `hold(False)` to let it run.
-    `on_change` is called after anything may have changed, `on_unit` for each change of a unit's state.
+    `speeds` are the slowest and the fastest the voice speaks (`GET /voices`).
+    `on_change` is called after anything may have changed, `on_unit` for each change of a unit's state, `on_heard`
+    with the heard position when it has moved, at most every 50 ms.
+    `title` is what the system's media controls show; their Stop calls `on_stop`, or `stop` if there is none.
     """
 
     def __init__(
@@ -58,11 +56,14 @@ class Voice:
         voice: str | None,
         concurrency: int,
         audio_tags: bool,
-        hold: Callable[[bool], object],
-        on_change: Callable[[], object],
-        on_unit: Callable[[Unit, cues.UnitChanged], object],
+        speeds: tuple[float, float] = (0.5, 2.0),
+        title: str = "Onetake",
+        on_change: Callable[[], object] = lambda: None,
+        on_unit: Callable[[Unit, cues.UnitChanged], object] = lambda _unit, _change: None,
+        on_heard: Callable[[int], object] = lambda _heard: None,
+        on_stop: Callable[[], object] | None = None,
     ) -> None:
-        self._scope = scope
+        self._scope = scope.child()
         self._audio_context = audio_context
         #: The AudioContext, once there has been a reply.
         self.context_js: Any = None
@@ -70,12 +71,22 @@ class Voice:
         self._voice = voice
         self._concurrency = concurrency
         self._audio_tags = audio_tags
-        self._hold = hold
+        self._speeds = speeds
         self._on_change = on_change
         self._on_unit = on_unit
-        self._pace = Pace()
+        self._media = MediaSession(
+            self._scope, title, play=self.resume, pause=self.pause, stop=on_stop or self.stop
+        )
         self.player: Player | None = None
-        self.reading = Reading(concurrency, self._pace)
+        self.output = Output(self._scope, self._on_lost_device)
+        self.speed = 1.0
+        self._pace = Pace()
+        self.reading = SpokenReply(concurrency, self._pace)
+        self._events: deque[tuple[SpokenReply, cues.Event]] = deque()
+        self._handling = False
+        self._heard_news = News(self._scope, TICK_MS, on_heard)
+        #: Everything that came in and what followed, since the first reply.
+        self.trace = Trace()
         self.errors = 0
         # What replies before this one counted.
         self.past_syntheses = 0
@@ -86,16 +97,26 @@ class Voice:
     def begin(self) -> None:
         """Begin a new reply. What was still sounding or waiting of the one before is gone."""
         if self.player is None:
-            self.context_js = self._audio_context()
-            self.player = Player(self._scope, self.context_js, lambda event: self._handle(self.reading, event))
-            self._scope.listen(self.context_js, "statechange", self._on_audio_state)
+            self._open_audio()
         before = self.reading
         self._handle(before, cues.Dispose())
         self.past_syntheses += before.conductor.syntheses
         self.past_stale_dropped += before.conductor.stale_dropped
-        self.reading = Reading(self._concurrency, self._pace)
+        self.reading = SpokenReply(self._concurrency, self._pace)
+        self.trace.begin(self._concurrency)
         self._on_audio_state()
-        self._on_change()
+        self._changed()
+
+    def _open_audio(self) -> None:
+        context_js = self.context_js = self._audio_context()
+        self.output.open(context_js)
+        self.player = Player(
+            self._scope,
+            context_js,
+            self.output.node_js,
+            report=lambda event: self._handle(self.reading, event),
+        )
+        self._scope.listen(context_js, "statechange", self._on_audio_state)
 
     def delta(self, text: str) -> None:
         """Add text to the reply."""
@@ -137,7 +158,65 @@ class Voice:
 
     def stop(self) -> None:
         """Barge-in: silent now, and nothing more of this generation."""
+        self._catch_up()
         self._handle(self.reading, cues.Stop())
+
+    def pause(self) -> None:
+        """Hold the sound; `resume` goes on at the same sample. Does nothing while paused."""
+        self._handle(self.reading, cues.Pause())
+        self._on_audio_state()
+
+    def resume(self) -> None:
+        """Go on after `pause`, or after the system or a lost device paused the voice."""
+        if self.context_js is not None and self.context_js.state != "running":
+            web().letRun(self.context_js)
+        self._handle(self.reading, cues.Resume())
+        self._on_audio_state()
+
+    def skip(self) -> None:
+        """Leave the unit that sounds, or is next to, and go on with the one after it."""
+        self._catch_up()
+        self._handle(self.reading, cues.Skip())
+
+    def replay(self, unit: int | None = None) -> None:
+        """Sound a unit again from its start; without a number, the one that sounds or was the last to.
+
+        Raises UsageError if there is no such unit or it has no audio.
+        """
+        self._catch_up()
+        if unit is None:
+            sounded = [entry.unit.index for entry in self.reading.conductor.entries if entry.played_s > 0]
+            unit = sounded[-1] if sounded else 0
+        self._handle(self.reading, cues.Replay(unit))
+
+    def set_volume(self, volume: float) -> None:
+        """From 0 to 1, from now on and for every reply. Raises UsageError for anything else."""
+        self.output.set_volume(volume)
+
+    def mute(self, on: bool = True) -> None:
+        """Silence the output while the voice goes on, or bring it back."""
+        self.output.mute(on)
+
+    def set_speed(self, speed: float) -> None:
+        """Have the engine speak at `speed` times its usual pace, in all units that are asked for from now on."""
+        slowest, fastest = self._speeds
+        if not slowest <= speed <= fastest:
+            raise UsageError(f"the speed is {speed!r}: this voice speaks at {slowest:g} to {fastest:g}, 1 being usual")
+        if speed != self.speed:
+            self.speed = speed
+            self._pace = Pace()  # what was learned holds for the other speed
+
+    async def set_output_device(self, device: str) -> None:
+        """Play on the device of that id (of `enumerateDevices`), "" for the browser's own choice.
+
+        Raises UsageError where the browser has no such device, or cannot choose one.
+        """
+        await self.output.set_device(device)
+
+    def dispose(self) -> None:
+        """The end: silent now, everything released, and no call of `on_…` any more."""
+        self._handle(self.reading, cues.Dispose())
+        self._scope.dispose()
 
     @property
     def state(self) -> str:
@@ -146,22 +225,43 @@ class Voice:
 
     @property
     def heard(self) -> int:
-        """Code point of the reply up to which the listener has heard it; 0 if nothing."""
-        reading = self.reading
-        if self.player is not None and (entry := reading.conductor.sounding) is not None:
-            self._handle(reading, cues.PlaybackPosition(entry.token, self.player.position(entry.token)))
-        return reading.conductor.heard
+        """Code point of the reply up to which the listener has heard it by now; 0 if nothing."""
+        self._catch_up()
+        return self.reading.conductor.heard
 
     # -- events in, effects out ----------------------------------------------------------------
 
-    def _handle(self, reading: Reading, event: cues.Event) -> None:
-        self._note_time(reading, event)
-        for effect in reading.conductor.handle(event):
-            self._carry_out(reading, effect)
-        if reading is self.reading:
-            self._on_change()
+    def _catch_up(self) -> None:
+        """Have the conductor know what has sounded by now, not at the last tick."""
+        if self.player is not None:
+            self.player.tick()
 
-    def _carry_out(self, reading: Reading, effect: cues.Effect) -> None:
+    def _handle(self, reading: SpokenReply, event: cues.Event) -> None:
+        """Take one event in. One that comes of carrying out another's effects waits until those are done."""
+        self._events.append((reading, event))
+        if self._handling:
+            return
+        self._handling = True
+        try:
+            while self._events:
+                reading, event = self._events.popleft()
+                self._note_time(reading, event)
+                effects = reading.conductor.handle(event)
+                self.trace.note(now_ms(), event, effects)
+                for effect in effects:
+                    self._carry_out(reading, effect)
+        finally:
+            self._handling = False
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._scope.disposed:
+            return
+        self._media.show(self.state)
+        self._heard_news.tell(self.reading.conductor.heard)
+        self._on_change()
+
+    def _carry_out(self, reading: SpokenReply, effect: cues.Effect) -> None:
         player = self.player
         if player is None:
             return  # before the first reply there is nothing to do it to
@@ -177,51 +277,64 @@ class Voice:
                 player.withdraw(token)
             case cues.Silence():
                 player.silence()
-            case cues.Hold():
-                self._hold(True)
-            case cues.Proceed():
-                self._hold(False)
+            case cues.Hold() | cues.Proceed():
+                self._hold_or_proceed(player)
             case cues.Forget(token):
                 del reading.takes[token]
+                if request := reading.requests.pop(token, None):  # the server has not closed yet
+                    request.dispose()
             case cues.UnitChanged(unit=unit, state=state):
                 self.errors += state == "failed"
                 if unit < len(reading.conductor.entries):  # a reset may have forgotten it already
                     self._on_unit(reading.conductor.entries[unit].unit, effect)
 
-    def _synthesise(self, reading: Reading, token: Token, text: str) -> None:
-        take = reading.takes[token] = Take(token)
+    def _synthesise(self, reading: SpokenReply, token: Token, text: str) -> None:
+        take = reading.takes[token] = Take(token, self.context_js)
         request = reading.requests[token] = self._scope.child()
-        controller_js = request.abort_controller()
+        order = Order(self._speech_url, text, self._voice, self.speed)
+        longest_s = LONGEST_EXTRA_S + LONGEST_TIMES * self._pace.seconds(text)
+
+        def report(event: cues.Event) -> None:
+            self._handle(reading, event)
 
         async def work() -> None:
             try:
-                await synthesise(
-                    self._speech_url,
-                    text,
-                    voice=self._voice,
-                    take=take,
-                    controller_js=controller_js,
-                    context_js=self.context_js,
-                    report=lambda event: self._handle(reading, event),
-                )
+                await synthesise(order, take, self.context_js, request, report, longest_s=longest_s)
+            except Exception:
+                take.end()
+                report(cues.SynthesisFailed(token, "internal", "Onetake stumbled over this take; please report it"))
+                raise
             finally:
-                reading.requests.pop(token, None)
-                request.dispose()
+                if reading.requests.pop(token, None):
+                    request.dispose()
 
         reading.times[token.unit].requested = now_ms()
-
         self._scope.spawn(work())
 
+    # -- the audio device ----------------------------------------------------------------------
+
     def _on_audio_state(self, event_js: Any = None) -> None:
-        """Tell the conductor whether the browser lets audio sound. A context the listener held is not blocked."""
+        """Take note of whether audio may sound. A voice that the listener paused is not blocked."""
+        if self.player is None:
+            return
         conductor = self.reading.conductor
+        if self.context_js.state == "interrupted" and self.state not in ("idle", "failed"):  # a call comes in
+            self._handle(self.reading, cues.Pause())
+        self._hold_or_proceed(self.player)
         blocked = self.context_js.state != "running" and not conductor.paused
         if blocked != conductor.blocked:
             self._handle(self.reading, cues.Blocked() if blocked else cues.Unblocked())
 
+    def _hold_or_proceed(self, player: Player) -> None:
+        player.hold(self.reading.conductor.paused or self.context_js.state != "running")
+
+    def _on_lost_device(self) -> None:
+        if self.state not in ("idle", "failed"):
+            self.pause()
+
     # -- when what happened --------------------------------------------------------------------
 
-    def _note_time(self, reading: Reading, event: cues.Event) -> None:
+    def _note_time(self, reading: SpokenReply, event: cues.Event) -> None:
         match event:
             case cues.AudioReceived(token) if (times := reading.times.get(token.unit)) and times.first_byte is None:
                 times.first_byte = now_ms()

@@ -3,7 +3,7 @@
     agent = build_agent(None)                       # scripted: no key, no network
     agent = build_agent("anthropic:claude-opus-4-8")
     deps = Deps(spoken=True, take=1, now=local_now)
-    async with agent.run_stream_events("What is on today?", deps=deps) as events: ...
+    async with begin_run(agent, "What is on today?", [], deps, told, timeout_s=60) as run: ...
 
 Every model gets the same two tools, `clock` and `calendar`. May be imported by anything in `onetake.server`.
 """
@@ -11,18 +11,24 @@ Every model gets the same two tools, `clock` and `calendar`. May be imported by 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, get_args
+from types import NoneType
+from typing import Any, Literal, get_args
 
 from pydantic_ai import Agent, RunContext
+from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models import Model, OpenAIChatCompatibleProvider, infer_model, known_model_names
+from pydantic_ai.run import AgentRun
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
 from onetake.errors import UsageError
 from onetake.server.companion import companion
+from onetake.server.telling import Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +36,14 @@ class Deps:
     """What one run of the agent is told.
 
     `spoken`: whether the reply is read aloud. `take`: which take of it this is; the first is 1, and each
-    regeneration asks for the next. `now`: reads the clock.
+    regeneration asks for the next. `now`: reads the clock. `audio_tags`: whether the voice that reads it
+    performs directions such as `[softly]`.
     """
 
     spoken: bool
     take: int
     now: Callable[[], datetime]
+    audio_tags: bool = False
 
 
 def local_now() -> datetime:
@@ -48,25 +56,53 @@ def build_agent(model: str | None) -> Agent[Deps, str]:
 
     Raises UsageError, in one line, if there is no such model or its provider's package or API key is missing.
     """
-    return agent_for(companion() if model is None else _model(model))
+    return agent_for(companion() if model is None else named_model(model))
 
 
 def agent_for(model: Model) -> Agent[Deps, str]:
     """The agent of this product on `model`: its instructions and its tools."""
-    agent = Agent(model, deps_type=Deps, name="onetake")
-    agent.instructions(_instructions)
-    agent.tool(clock)
-    agent.tool(calendar)
-    return agent
+    return Agent(model, deps_type=Deps, name="onetake", instructions=_MANNER, tools=[clock, calendar])
 
 
-def _instructions(ctx: RunContext[Deps]) -> str:
-    parts = [_MANNER]
-    if ctx.deps.spoken:
+def begin_run(
+    agent: AbstractAgent[Any, Any],
+    prompt: str | None,
+    history: Sequence[ModelMessage],
+    deps: Deps,
+    told: Told,
+    timeout_s: float,
+) -> AbstractAsyncContextManager[AgentRun[Any, Any]]:
+    """A run of `agent`, ours or anybody's, that knows how it is heard; `told` is to follow it.
+
+    `prompt` is None if the agent has to go on after `history`, which then ends with what it was asked.
+    """
+    return agent.iter(
+        prompt,
+        message_history=history,
+        deps=own_deps(agent, deps),
+        instructions=_delivery(deps),
+        capabilities=[told],
+        timeout=timeout_s,
+    )
+
+
+def own_deps(agent: AbstractAgent[Any, Any], deps: Deps) -> object:
+    """What `agent` takes for its `deps`: ours, nothing, or a new one of its own type, made without arguments."""
+    wanted = agent.deps_type
+    if wanted is NoneType:
+        return None
+    return deps if issubclass(Deps, wanted) else wanted()
+
+
+def _delivery(deps: Deps) -> str | None:
+    parts = []
+    if deps.spoken:
         parts.append(_SPEECH)
-    if ctx.deps.take > 1:
-        parts.append(f"This is take {ctx.deps.take}: the listener wants another one. Word it differently.")
-    return "\n\n".join(parts)
+        if deps.audio_tags:
+            parts.append(_AUDIO_TAGS)
+    if deps.take > 1:
+        parts.append(f"This is take {deps.take}: the listener wants another one. Word it differently.")
+    return "\n\n".join(parts) or None
 
 
 _MANNER = """\
@@ -79,6 +115,10 @@ Your reply is read aloud, so write what can be said: no headings, lists, tables,
 What is better seen than heard goes into a card: a fenced block of Markdown whose info string is exactly
 `card`. Cards are shown and not spoken. End the reply with one emotion tag for your face: [emotion:warm],
 [emotion:joy], [emotion:calm] or [emotion:sad]."""
+
+_AUDIO_TAGS = """\
+The voice follows directions in square brackets inside the text, such as [softly], [laughs] or [whispers]:
+a word or two, where they apply and only where they help. They are not spoken."""
 
 
 class Clock(TypedDict):
@@ -154,7 +194,8 @@ _DEMONSTRATION_DAYS: list[list[tuple[str, dict[str, str]]]] = [
 ]
 
 
-def _model(name: str) -> Model:
+def named_model(name: str) -> Model:
+    """The model of that name; UsageError, in one line, if there is none or it cannot be used."""
     provider, _, model = name.partition(":")
     try:
         if not (provider and model):

@@ -1,59 +1,108 @@
 """The command line: `onetake` serves the page and the API.
 
     onetake --port 8000 --no-browser --model anthropic:claude-opus-4-8
+    onetake say "Hello there." -o hello.wav
     onetake cut reply.md --ends 12,40
+    onetake serve my_app:agent --redis redis://localhost
 """
 
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from onetake.errors import UsageError
 from onetake.server.cut import cut
+from onetake.server.environment import env_file
 from onetake.server.refusal import Refusal
 from onetake.server.replay import replay
+from onetake.server.say import say
 from onetake.server.speech.engine import Engine
+from onetake.server.voices import voices
 
-LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"]
+if TYPE_CHECKING:
+    from onetake.server.store import Store
+
+LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"]
+
+
+SERVING = (
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+    click.option("--port", default=8600, show_default=True, type=click.IntRange(0, 65535), help="0: any free one."),
+    click.option("--no-browser", is_flag=True, help="Do not open the page in a browser."),
+    click.option("--model", help="Who writes the replies, as pydantic-ai names it. Without: a scripted companion."),
+    click.option("--voice", help="Id of the voice that speaks. Without: the first one there is."),
+    click.option("--redis", metavar="URL", help="Keep replies there, so that several servers share them."),
+)
+
+
+def _serving(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of everything that serves."""
+    for option in reversed(SERVING):
+        command = option(command)
+    return env_file(command)
 
 
 @click.group(invoke_without_command=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8600, show_default=True, type=click.IntRange(0, 65535), help="0: any free one.")
-@click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
-@click.option("--model", help="Who writes the replies, as pydantic-ai names it. Without: a scripted companion.")
-@click.option("--voice", help="Id of the voice that speaks. Without: the first one there is.")
+@_serving
 @click.version_option(package_name="onetake")
 @click.pass_context
-def main(
-    context: click.Context, host: str, port: int, no_browser: bool, model: str | None, voice: str | None
-) -> None:
+def main(context: click.Context, /, **options: Any) -> None:
     """Onetake gives a streaming chat reply one continuous voice. Without a command it serves the page and the API."""
-    if context.invoked_subcommand is not None:
-        return
+    if context.invoked_subcommand is None:
+        _serve(None, **options)
+    else:
+        context.default_map = {"serve": options}
+
+
+@main.command("serve")
+@click.argument("agent", metavar="MODULE:AGENT")
+@_serving
+def serve_agent(agent: str, **options: Any) -> None:
+    """Serve the page and the API, with replies by a pydantic-ai agent of your own.
+
+    MODULE is imported from the current directory or from what is installed. --model replaces the agent's own.
+    """
+    _serve(agent, **options)
+
+
+def _serve(
+    agent: str | None, host: str, port: int, no_browser: bool, model: str | None, voice: str | None, redis: str | None
+) -> None:
     # Here, since they take seconds to import, which other commands need not wait for.
+    from onetake.server.access import new_token
     from onetake.server.agents import build_agent
     from onetake.server.app import create_app
+    from onetake.server.own_agent import load_agent
     from onetake.server.serving import serve
     from onetake.server.speech import open_engines
 
-    engines, missing = open_engines()
-    for line in missing:
-        click.echo(line, err=True)
+    token = None if _is_loopback(host) else new_token()
     try:
+        engines, absences = open_engines(os.environ)
+        for absence in absences:
+            if absence.wanted:
+                click.echo(absence.line, err=True)
         _check_voice(voice, engines)
         app = create_app(
-            build_agent(model), engines, model=model or "scripted", voice=voice, hosts=_hosts(host)
+            build_agent(model) if agent is None else load_agent(agent, model),
+            engines,
+            model=model or agent or "scripted",
+            voice=voice,
+            store=_store(redis),
+            hosts=[*LOOPBACK_NAMES, host] if token is None else None,
+            token=token,
         )
         listening = _listen(host, port)
     except UsageError as error:
         raise Refusal(str(error)) from None
-    address = _address(host, listening.getsockname()[1])
+    address = _address(host, listening.getsockname()[1], token)
     click.echo(f"Onetake is at {address}")
     if not no_browser:
         webbrowser.open(address)
@@ -62,6 +111,20 @@ def main(
 
 main.add_command(cut)
 main.add_command(replay)
+main.add_command(say)
+main.add_command(voices)
+
+
+def _store(redis: str | None) -> Store:
+    from onetake.server.store import MemoryStore
+
+    if redis is None:
+        return MemoryStore()
+    try:
+        from onetake.server.store.in_redis import RedisStore
+    except ModuleNotFoundError:
+        raise UsageError("--redis needs a package that is not installed: pip install 'onetake[redis]'") from None
+    return RedisStore(redis)
 
 
 def _check_voice(voice: str | None, engines: Sequence[Engine]) -> None:
@@ -81,11 +144,6 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"cannot listen on {host} port {port}: {reason}; {how}") from None
 
 
-def _hosts(host: str) -> list[str]:
-    """The names under which requests may come: beyond loopback, any."""
-    return LOOPBACK_NAMES if _is_loopback(host) else ["*"]
-
-
 def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -93,8 +151,9 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _address(host: str, port: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+def _address(host: str, port: int, token: str | None) -> str:
+    """The link to the page; beyond loopback it carries the token, without which nobody gets in."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/{f'?token={token}' if token else ''}"
 
 
 if __name__ == "__main__":

@@ -46,9 +46,14 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
+def answer(error: ApiError) -> Response:
+    """The response that `error` stands for, where no handler of the application is at work."""
+    return _answer(error.status, error.code, error.message, error.fields)
+
+
 async def _api_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
-    return _answer(error.status, error.code, error.message, error.fields)
+    return answer(error)
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

@@ -1,9 +1,10 @@
 """What the listener is told when a reply cannot be written.
 
     describe(error)     {"code": "model_busy", "message": "The model's …", "retryable": True}
+    may_pass(error)     True: it is worth asking the model once more
 
 The words are our own: a provider's may quote a key, a prompt or a whole page of HTML. The log has those. May
-be imported by `onetake.server.replies` only.
+be imported by `onetake.server.take` only.
 """
 
 from __future__ import annotations
@@ -12,10 +13,7 @@ from typing import Any
 
 from pydantic_ai import exceptions
 
-
-class ReplyTooLong(Exception):
-    """The model writes on and on."""
-
+from onetake.server.store import ReplyTooLong
 
 # The first row that fits counts: (kinds of error, code, message, worth trying again as it is).
 _FAILURES: list[tuple[tuple[type[Exception], ...], str, str, bool]] = [
@@ -69,6 +67,11 @@ _FAILURES: list[tuple[tuple[type[Exception], ...], str, str, bool]] = [
         True,
     ),
 ]
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether it was the model that failed, in a way that may be over when it is asked again as before."""
+    return isinstance(error, exceptions.ModelAPIError) and describe(error)["retryable"] is True
 
 
 def describe(error: Exception) -> dict[str, Any]:

@@ -1,312 +1,203 @@
 """Replies: each is a numbered log of events that an agent's run appends to and any number of readers follow.
 
-    replies = Replies(build_agent(None))
-    reply = replies.start("What is on today?")
-    async for event in reply.events(after=0):       # event.id, event.name, event.data (JSON)
+    replies = Replies(build_agent(None))                # kept in memory; or Replies(agent, RedisStore(url))
+    reply = await replies.start("What is on today?")
+    async for batch in await reply.events(after=0):     # of events: event.id, event.name, event.data (JSON)
         ...
-    replies.get(reply.id).regenerate()
+    await (await replies.find(reply.id)).regenerate()
 
-Writing goes on when nobody reads, so a reader that lost its connection comes back for the rest. All changes
-of state happen at once, between two awaits: after `stop` or `regenerate` returns, nothing of the older take
-is appended any more, even while that take is still being torn down. May be imported by anything in
-`onetake.server`.
+Writing goes on when nobody reads, so a reader that lost its connection comes back for the rest. After `stop` or
+`regenerate` returns, nothing of the older take is logged any more, even while that take is still being torn
+down and whichever server writes it. May be imported by anything in `onetake.server`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pydantic_ai import Agent
-from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from onetake.server.agents import Deps, local_now
 from onetake.server.errors import ApiError
-from onetake.server.failures import ReplyTooLong, describe
-from onetake.server.transcript import Transcript, cut, well_formed
-
-REPLIES_KEPT = 1000
-"""Older replies are forgotten, and with them their part of the conversation."""
-
-LOG_LIMIT = 4_000_000
-"""Characters of JSON in one reply's log, over all its takes; a hundred times a long reply."""
-
-RUN_LIMIT_S = 900.0
-"""How long one take may be written, tools included, before it counts as stuck."""
+from onetake.server.store import LoggedEvent, MemoryStore, Record, Store, UnknownReply
+from onetake.server.take import Take
+from onetake.server.transcript import cut, well_formed
 
 INTERRUPTED = "(Your reply was interrupted here. The listener heard nothing after this point.)"
 
-_log = logging.getLogger(__name__)
 
+class Replies:
+    """The replies in `store`, and the runs of `agent` on this server that write some of them.
 
-@dataclass(frozen=True, slots=True)
-class LoggedEvent:
-    """One event of a reply: its number in the log (from 1), its name and its payload as compact JSON."""
-
-    id: int
-    name: str
-    data: str
-
-
-@dataclass(eq=False, slots=True)
-class Conversation:
-    """The replies of one conversation that are still kept, oldest first, and the runs that are not over yet.
-
-    One reply of a conversation is written at a time: a new one stops those before it.
+    `audio_tags`: whether the voice that speaks them performs directions such as `[softly]`.
     """
 
-    id: str
-    replies: list[Reply] = field(default_factory=list)
-    runs: set[asyncio.Task[None]] = field(default_factory=set)
+    def __init__(
+        self,
+        agent: AbstractAgent[Any, Any],
+        store: Store | None = None,
+        *,
+        audio_tags: bool = False,
+        now: Callable[[], datetime] = local_now,
+    ) -> None:
+        self._agent = agent
+        self._store: Store = store or MemoryStore()
+        self._audio_tags = audio_tags
+        self._now = now
+        self._takes: dict[asyncio.Task[None], Take] = {}
 
-    def before(self, reply: Reply) -> list[ModelMessage]:
-        """What the model is shown of the conversation when it writes `reply`."""
-        earlier = self.replies[: self.replies.index(reply)]
-        return [message for each in earlier for message in each.history()]
+    async def start(self, text: str, conversation: str | None = None, spoken: bool = True) -> Reply:
+        """Begin to write a reply to `text`, at once.
 
-    def yield_to(self, reply: Reply) -> None:
-        """Stop every reply but `reply`."""
-        for other in self.replies:
-            if other is not reply:
-                other.stop()
+        A conversation that is not known (any more) starts empty under the id given. A reply of it that is
+        still being written is stopped first: one is written at a time.
+        """
+        record = Record(_new_id(), conversation or _new_id(), well_formed(text), spoken)
+        await self._store.create(record)
+        await self._stop(await self._before(record))
+        self._write(record)
+        return Reply(self, self._store, record.id)
+
+    async def find(self, id: str) -> Reply:
+        """The reply of that id; raises ApiError (404) if there is none."""
+        return Reply(self, self._store, (await self._store.find(id)).id)
+
+    async def regenerate(self, id: str) -> int:
+        """Begin another take of the reply; returns its generation."""
+        record = await self._store.regenerate(id)
+        members = await self._store.conversation(record.conversation)
+        await self._stop([each for each in members if each != id])
+        self._write(record)
+        return record.generation
+
+    async def aclose(self) -> None:
+        """End all writing on this server and wait until every run is over.
+
+        To be called before the server waits for its connections, which then end by themselves.
+        """
+        await asyncio.gather(*(take.shut_down() for take in self._takes.values()))
+        if self._takes:
+            await asyncio.wait(list(self._takes))
+        await self._store.aclose()
+
+    def _write(self, record: Record) -> None:
+        deps = Deps(spoken=record.spoken, take=record.take, now=self._now, audio_tags=self._audio_tags)
+        take = Take(self._agent, self._store, record, deps, lambda: self._history(record))
+        task = take.begin()
+        self._takes[task] = take
+        task.add_done_callback(self._takes.pop)
+
+    async def _history(self, record: Record) -> list[ModelMessage]:
+        """What the model is shown of the conversation when it writes `record`, once no other take is written."""
+        for member in await self._store.conversation(record.conversation):
+            with suppress(UnknownReply):
+                await self._store.vacant(member, before=record.take if member == record.id else None)
+        history: list[ModelMessage] = []
+        for member in await self._before(record):
+            with suppress(UnknownReply):
+                history += await self._turn(await self._store.find(member))
+        return history
+
+    async def _turn(self, record: Record) -> list[ModelMessage]:
+        """A reply as the model is shown it later: whole if written and heard to its end, else cut."""
+        heard = record.length if record.heard is None else record.heard
+        messages = record.messages
+        if not messages:  # its server died with them, or it was stopped before the first
+            messages = [ModelRequest([UserPromptPart(record.text)])]
+            if text := await self._text(record):
+                messages.append(ModelResponse([TextPart(text)]))
+        if record.ending == "final" and heard == record.length:
+            return messages
+        return [*cut(messages, heard), ModelRequest([UserPromptPart(INTERRUPTED)])]
+
+    async def _text(self, record: Record) -> str:
+        """The text of an ended reply."""
+        text = ""
+        async for batch in self._store.follow(record.id, after=0):
+            for event in batch:
+                if event.name == "delta":
+                    text += json.loads(event.data)["text"]
+                elif event.name == "reset":
+                    text = text[: json.loads(event.data)["at"]]
+        return text
+
+    async def _before(self, record: Record) -> list[str]:
+        members = await self._store.conversation(record.conversation)
+        return members[: members.index(record.id)] if record.id in members else []
+
+    async def _stop(self, replies: list[str]) -> None:
+        for each in replies:
+            with suppress(UnknownReply):
+                await self._store.stop(each)
 
 
 class Reply:
     """One answer to one message of the listener. Positions are code points of the current take's text."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        text: str,
-        spoken: bool,
-        agent: Agent[Deps, str],
-        now: Callable[[], datetime],
-    ) -> None:
-        self.id = secrets.token_urlsafe(12)
-        self.conversation = conversation
-        self.generation = 1
-        self.length = 0
-        self.ended = False
-        self._text = well_formed(text)
-        self._spoken = spoken
-        self._agent = agent
-        self._now = now
-        self._events: list[LoggedEvent] = []
-        self._size = 0
-        self._news = asyncio.Event()
-        self._run: asyncio.Task[None] | None = None
-        self._messages: list[ModelMessage] = []
-        self._finished = False
-        self._heard: int | None = None
+    def __init__(self, replies: Replies, store: Store, id: str) -> None:
+        self.id = id
+        self._replies = replies
+        self._store = store
 
-    def begin(self) -> None:
-        """Write the first take. Must be called once, in a running event loop."""
-        self._append("start", {"reply": self.id, "conversation": self.conversation.id})
-        self._begin_take()
+    async def record(self) -> Record:
+        """What is known of it now."""
+        return await self._store.find(self.id)
 
-    def events(self, after: int) -> AsyncIterator[LoggedEvent]:
+    async def events(self, after: int) -> AsyncIterator[list[LoggedEvent]]:
         """The events with a number above `after`, then new ones as they are written, until the take ends.
 
-        Raises ApiError if `after` is not a number of this log (0 is: it asks for the whole).
+        In batches: what is there at once comes at once, and an empty batch says that nothing has come for a
+        while. Raises ApiError if `after` is not a number of this log (0 is: it asks for the whole).
         """
-        last = len(self._events)
+        last = await self._store.last(self.id)
         if not 0 <= after <= last:
             raise ApiError(
                 422,
                 "bad_event_id",
                 f"Last-Event-ID is {after}: it must be between 0 and {last}, the last event.",
             )
-        return self._follow(after)
+        return self._store.follow(self.id, after)
 
-    async def _follow(self, position: int) -> AsyncIterator[LoggedEvent]:
-        while True:
-            while position < len(self._events):
-                yield self._events[position]
-                position += 1
-            if self.ended:
-                return
-            await self._news.wait()
-
-    def regenerate(self) -> int:
+    async def regenerate(self) -> int:
         """Start over with another take, also after the end; returns its generation."""
-        self._abandon()
-        self.generation += 1
-        self.length = 0
-        self.ended = False
-        self._messages = []
-        self._finished = False
-        self._heard = None
-        self._append("reset", {"at": 0})
-        self._begin_take()
-        return self.generation
+        return await self._replies.regenerate(self.id)
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Write no more. What is there stays; after the end this does nothing."""
-        self._break_off("stopped", {"length": self.length})
+        await self._store.stop(self.id)
 
-    def shut_down(self) -> None:
-        """Write no more because the server ends: as `stop`, but the readers are told that it failed."""
-        message = "The server was stopped in mid-reply."
-        self._break_off("error", {"code": "server_stopped", "message": message, "retryable": True})
-
-    def heard(self, at: int, generation: int | None = None) -> None:
+    async def heard(self, at: int, generation: int | None = None) -> None:
         """Keep in the conversation only what was heard, `[0, at)`; 0 means that nothing was.
 
         `generation` says which take was heard; an older one than the current is refused, as its positions
         mean nothing.
         """
-        if generation is not None and generation != self.generation:
-            raise ApiError(
-                409,
-                "stale_generation",
-                f"generation is {generation}: the reply is at {self.generation}, so nothing was changed.",
-                generation=self.generation,
-            )
-        if not 0 <= at <= self.length:
+        record = await self._store.find(self.id)
+        if generation is not None and generation != record.generation:
+            raise _stale(generation, record.generation)
+        if not 0 <= at <= record.length:
             raise ApiError(
                 422,
                 "bad_position",
-                f"at is {at}: it must be between 0 and {self.length}, the reply's length in code points.",
+                f"at is {at}: it must be between 0 and {record.length}, the reply's length in code points.",
                 at=at,
-                length=self.length,
+                length=record.length,
             )
-        self._heard = at
-
-    def history(self) -> list[ModelMessage]:
-        """This turn as the model is shown it later: whole if written and heard to its end, else cut."""
-        heard = self.length if self._heard is None else self._heard
-        messages = self._messages or [ModelRequest([UserPromptPart(self._text)])]
-        if self._finished and heard == self.length:
-            return messages
-        return [*cut(messages, heard), ModelRequest([UserPromptPart(INTERRUPTED)])]
-
-    def _begin_take(self) -> None:
-        self.conversation.yield_to(self)
-        earlier = tuple(self.conversation.runs)
-        self._run = asyncio.create_task(self._write(self.generation, earlier))
-        self.conversation.runs.add(self._run)
-        self._run.add_done_callback(self.conversation.runs.discard)
-
-    def _break_off(self, name: str, fields: dict[str, Any]) -> None:
-        if not self.ended:
-            self._abandon()
-            self._end(name, fields)
-
-    def _abandon(self) -> None:
-        # Once only: a second cancellation would cut short the tearing down that the first one began.
-        if self._run is not None and not self._run.cancelling():
-            self._run.cancel()
-
-    async def _write(self, generation: int, earlier: tuple[asyncio.Task[None], ...]) -> None:
-        if earlier:
-            await asyncio.wait(earlier)
-        transcript = Transcript()
-        deps = Deps(spoken=self._spoken, take=generation, now=self._now)
-        try:
-            async with self._agent.run_stream_events(
-                self._text, message_history=self.conversation.before(self), deps=deps, timeout=RUN_LIMIT_S
-            ) as events:
-                try:
-                    async for event in events:
-                        for name, fields in transcript.feed(event):
-                            if self._writes(generation):
-                                self._append(name, fields)
-                finally:
-                    await events.aclose()
-                    if generation == self.generation:
-                        with suppress(UserError):  # raised if the run failed before its first message
-                            self._messages = events.new_messages()
-        except Exception as error:
-            if self._writes(generation):
-                _log.exception("Reply %s failed.", self.id)
-                self._end("error", describe(error))
-        else:
-            if self._writes(generation):
-                self._finished = True
-                self._end("final", {"length": self.length})
-
-    def _writes(self, generation: int) -> bool:
-        """Whether the take of that generation is still the one to be written."""
-        return generation == self.generation and not self.ended
-
-    def _end(self, name: str, fields: dict[str, Any]) -> None:
-        self._append(name, fields)
-        self.ended = True
-
-    def _append(self, name: str, fields: dict[str, Any]) -> None:
-        payload = {"generation": self.generation, **fields}
-        data = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-        if name == "delta":
-            if self._size + len(data) > LOG_LIMIT:
-                raise ReplyTooLong
-            self.length += len(fields["text"])
-        self._size += len(data)
-        self._events.append(LoggedEvent(len(self._events) + 1, name, data))
-        self._news.set()
-        self._news = asyncio.Event()
+        if not await self._store.hear(self.id, record.generation, at):
+            raise _stale(record.generation, (await self._store.find(self.id)).generation)
 
 
-class Replies:
-    """The replies of this server, in memory; the oldest is forgotten when there are too many."""
+def _stale(generation: int, current: int) -> ApiError:
+    message = f"generation is {generation}: the reply is at {current}, so nothing was changed."
+    return ApiError(409, "stale_generation", message, generation=current)
 
-    def __init__(
-        self, agent: Agent[Deps, str], *, now: Callable[[], datetime] = local_now, kept: int = REPLIES_KEPT
-    ) -> None:
-        self._agent = agent
-        self._now = now
-        self._kept = kept
-        self._replies: dict[str, Reply] = {}
-        self._conversations: dict[str, Conversation] = {}
 
-    def start(self, text: str, conversation: str | None = None, spoken: bool = True) -> Reply:
-        """Begin to write a reply to `text`, at once. Must be called in a running event loop.
-
-        A conversation that is not known (any more) starts empty under the id given. A reply of it that is
-        still being written is stopped first.
-        """
-        key = conversation or secrets.token_urlsafe(12)
-        place = self._conversations.setdefault(key, Conversation(key))
-        reply = Reply(place, text, spoken, self._agent, self._now)
-        place.replies.append(reply)
-        self._replies[reply.id] = reply
-        reply.begin()
-        while len(self._replies) > self._kept:
-            self._forget(next(iter(self._replies.values())))
-        return reply
-
-    def get(self, id: str) -> Reply:
-        """The reply of that id; raises ApiError (404) if there is none."""
-        try:
-            return self._replies[id]
-        except KeyError:
-            raise ApiError(
-                404,
-                "unknown_reply",
-                f"No reply has the id {id!r}: it was never begun, or is too old.",
-                reply=id,
-            ) from None
-
-    async def aclose(self) -> None:
-        """End all writing and wait until every run is over.
-
-        To be called before the server waits for its connections, which then end by themselves.
-        """
-        for reply in self._replies.values():
-            reply.shut_down()
-        if runs := [run for each in self._conversations.values() for run in each.runs]:
-            await asyncio.wait(runs)
-
-    def _forget(self, reply: Reply) -> None:
-        reply.stop()
-        del self._replies[reply.id]
-        reply.conversation.replies.remove(reply)
-        if not reply.conversation.replies:
-            del self._conversations[reply.conversation.id]
+def _new_id() -> str:
+    return secrets.token_urlsafe(12)

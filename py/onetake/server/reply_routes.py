@@ -2,23 +2,29 @@
 
     app.include_router(router(Replies(build_agent(None))))
 
-Events go out through FastAPI's own server-sent events, which also sends a comment line every 15 seconds of
-silence and the headers against caching and proxy buffering. May be imported by `onetake.server.app`.
+Events that are there together go out together, in one write: a busy server writes fewer and larger pieces, which
+keeps it from falling behind (tests/bench/replies.py). FastAPI's own server-sent events, each a model, a queue and
+a write, cannot do that. May be imported by `onetake.server.app`.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Depends, Header
 from pydantic import BaseModel, BeforeValidator, Field
+from starlette.responses import StreamingResponse
 
 from onetake.server.errors import ApiError
-from onetake.server.replies import LoggedEvent, Replies, Reply
+from onetake.server.replies import Replies, Reply
+from onetake.server.store import LoggedEvent, StoreUnavailable
 from onetake.server.transcript import well_formed
 
 TEXT_LIMIT = 10_000
 """Code points of one message from the listener."""
+
+GATHER_S = 0.03
+"""How long text is gathered after text was written. A write is half of what a delta costs; nobody sees 30 ms."""
 
 _WellFormed = BeforeValidator(lambda value: well_formed(value) if isinstance(value, str) else value)
 
@@ -50,7 +56,14 @@ def router(replies: Replies) -> APIRouter:
     """The routes of design section 6 that concern replies, over this store."""
     routes = APIRouter(tags=["replies"])
 
-    async def begun(new: NewReply, response: Response) -> Reply:
+    async def known(id: str) -> Reply:
+        return await replies.find(id)
+
+    Known = Annotated[Reply, Depends(known)]  # noqa: N806  (a type)
+
+    @routes.post("/replies", response_class=EventStream)
+    async def create(new: NewReply) -> EventStream:
+        """Begin a reply and stream its events; Location names it."""
         if not new.text.strip():
             raise ApiError(422, "empty_text", "text is empty: say something to get a reply.")
         if len(new.text) > TEXT_LIMIT:
@@ -62,51 +75,53 @@ def router(replies: Replies) -> APIRouter:
                 unit="characters",
                 length=len(new.text),
             )
-        reply = replies.start(new.text, new.conversation, new.spoken)
-        response.headers["Location"] = f"/replies/{reply.id}"
-        return reply
+        reply = await replies.start(new.text, new.conversation, new.spoken)
+        return EventStream(await reply.events(after=0), location=f"/replies/{reply.id}")
 
-    async def known(id: str) -> Reply:
-        return replies.get(id)
-
-    Known = Annotated[Reply, Depends(known)]  # noqa: N806  (a type)
-
-    async def following(
-        reply: Known, last_event_id: Annotated[int, Header(ge=0)] = 0
-    ) -> AsyncIterator[LoggedEvent]:
-        return reply.events(last_event_id)
-
-    @routes.post("/replies", response_class=EventSourceResponse)
-    async def create(reply: Annotated[Reply, Depends(begun)]) -> AsyncIterator[ServerSentEvent]:
-        """Begin a reply and stream its events; Location names it."""
-        async for event in reply.events(after=0):
-            yield _sent(event)
-
-    @routes.get("/replies/{id}/events", response_class=EventSourceResponse)
-    async def events(
-        rest: Annotated[AsyncIterator[LoggedEvent], Depends(following)],
-    ) -> AsyncIterator[ServerSentEvent]:
+    @routes.get("/replies/{id}/events", response_class=EventStream)
+    async def events(reply: Known, last_event_id: Annotated[int, Header(ge=0)] = 0) -> EventStream:
         """The events after `Last-Event-ID`, then live ones until the take ends."""
-        async for event in rest:
-            yield _sent(event)
+        return EventStream(await reply.events(last_event_id))
 
     @routes.post("/replies/{id}/regenerate")
     async def regenerate(reply: Known) -> Generation:
         """Start over: the stream gets `reset`. A reader whose stream had ended opens it again."""
-        return Generation(generation=reply.regenerate())
+        return Generation(generation=await reply.regenerate())
 
     @routes.delete("/replies/{id}", status_code=204)
     async def stop(reply: Known) -> None:
         """Write no more: the stream ends with `stopped`."""
-        reply.stop()
+        await reply.stop()
 
     @routes.put("/replies/{id}/heard", status_code=204)
     async def heard(reply: Known, heard: Heard) -> None:
         """Keep only what was heard in the conversation."""
-        reply.heard(heard.at, heard.generation)
+        await reply.heard(heard.at, heard.generation)
 
     return routes
 
 
-def _sent(event: LoggedEvent) -> ServerSentEvent:
-    return ServerSentEvent(id=str(event.id), event=event.name, raw_data=event.data)
+class EventStream(StreamingResponse):
+    """Server-sent events of a reply, with a comment line for each batch that says that there are none.
+
+    Nothing may keep them on the way: neither a cache nor a proxy that gathers what it passes on.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, batches: AsyncIterator[list[LoggedEvent]], location: str | None = None) -> None:
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        if location is not None:
+            headers["Location"] = location
+        super().__init__(_lines(batches), headers=headers)
+
+
+async def _lines(batches: AsyncIterator[list[LoggedEvent]]) -> AsyncIterator[str]:
+    try:
+        async for batch in batches:
+            lines = [f"event: {event.name}\ndata: {event.data}\nid: {event.id}\n\n" for event in batch]
+            yield "".join(lines) or ": ping\n\n"
+            if batch and batch[-1].name == "delta":
+                await asyncio.sleep(GATHER_S)
+    except StoreUnavailable:
+        return  # the reader comes back for the rest, and is told if it is still so

@@ -1,23 +1,22 @@
 """From an agent's events to the events of the reply stream: text, unit ends, tool calls and their results.
 
     transcript = Transcript()
-    async with agent.run_stream_events("Hello", deps=deps) as events:
-        async for event in events:
-            for name, fields in transcript.feed(event):
-                ...                     # ("delta", {"text": "Hi. "}), ("unit_end", {"at": 4}), ("tool", {…})
+    async with agent.iter("Hello", deps=deps) as run, …:
+        for name, fields in transcript.feed(event):
+            ...                         # ("delta", {"text": "Hi. "}), ("unit_end", {"at": 4}), ("tool", {…})
 
 Pure. `cut` follows the same rules over recorded messages, so that a position in the reply means the same
-place in the conversation's history. May be imported by `onetake.server.replies` only.
+place in the conversation's history. May be imported by anything in `onetake.server`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from pydantic_ai import AgentRunResultEvent, AgentStreamEvent
 from pydantic_ai.messages import (
+    AgentStreamEvent,
     FunctionToolResultEvent,
     ModelMessage,
     ModelResponse,
@@ -25,14 +24,23 @@ from pydantic_ai.messages import (
     NativeToolReturnPart,
     PartDeltaEvent,
     PartStartEvent,
+    RetryPromptPart,
     TextPart,
     TextPartDelta,
     ToolCallPart,
     ToolReturnPart,
 )
 
-WireEvent = tuple[str, dict[str, Any]]
-"""A name and the payload beyond `generation`, as design section 6 lists them."""
+from onetake.server.store.interface import WireEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a transcript to come back to."""
+
+    length: int
+    unit_has_words: bool
+    called: frozenset[str]
 
 
 class Transcript:
@@ -49,7 +57,17 @@ class Transcript:
         self._owes_blank_line = False
         self._called: set[str] = set()
 
-    def feed(self, event: AgentStreamEvent | AgentRunResultEvent[Any]) -> Iterator[WireEvent]:
+    def mark(self) -> Mark:
+        """This place; to be taken between two responses of the model."""
+        return Mark(self.length, self._unit_has_words, frozenset(self._called))
+
+    def rewind(self, mark: Mark) -> None:
+        """Forget what came after `mark`."""
+        self.length = mark.length
+        self._unit_has_words = mark.unit_has_words
+        self._called = set(mark.called)
+
+    def feed(self, event: AgentStreamEvent) -> Iterator[WireEvent]:
         match event:
             case PartStartEvent(index=index, part=part):
                 if index == 0:  # parts count from 0 in each response
@@ -60,11 +78,11 @@ class Transcript:
                     case ToolCallPart() | NativeToolCallPart():
                         yield from self._call(part.tool_call_id, part.tool_name)
                     case NativeToolReturnPart():
-                        yield self._tool(part.tool_call_id, part.tool_name, "result")
+                        yield self._result(part)
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                 yield from self._text(text)
             case FunctionToolResultEvent(part=result):
-                yield self._tool(result.tool_call_id, result.tool_name, "result")
+                yield self._result(result)
 
     def _text(self, text: str) -> Iterator[WireEvent]:
         if not text:
@@ -82,10 +100,12 @@ class Transcript:
         if self._unit_has_words:
             yield "unit_end", {"at": self.length}
         self._unit_has_words = self._owes_blank_line = False
-        yield self._tool(call, name, "call")
+        yield "tool", {"id": call, "name": name, "phase": "call", "at": self.length}
 
-    def _tool(self, call: str, name: str, phase: str) -> WireEvent:
-        return "tool", {"id": call, "name": name, "phase": phase, "at": self.length}
+    def _result(self, part: ToolReturnPart | NativeToolReturnPart | RetryPromptPart) -> WireEvent:
+        fine = not isinstance(part, RetryPromptPart) and part.outcome == "success"
+        call = {"id": part.tool_call_id, "name": part.tool_name, "phase": "result", "at": self.length}
+        return "tool", {**call, "outcome": "ok" if fine else "failed"}
 
 
 def cut(messages: Sequence[ModelMessage], at: int) -> list[ModelMessage]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,16 @@ class UnitEnd:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool call begins (`phase` is `"call"`) or has its result (`"result"`), with the text at length
-    `at`."""
+    """A tool call begins (`phase` is `"call"`) or has its result (`"result"`), with the text at length `at`.
+
+    `failed` says of a result that the tool could not do what it was called for.
+    """
 
     id: str
     name: str
     phase: str
     at: int
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,12 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """The reply is complete: what remains is its last unit."""
+    """Nothing more comes: what remains is the last unit.
+
+    `outcome` says whether the model was done, was cut off (by a limit or a filter), or refused.
+    """
+
+    outcome: Literal["complete", "truncated", "refusal"] = "complete"
 
 
 @dataclass(frozen=True, slots=True)

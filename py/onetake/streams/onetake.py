@@ -6,11 +6,12 @@ that is not the current one are dropped, and after the end only a `reset` opens 
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from onetake.streams.events import Delta, Event, Failed, Final, Reset, Start, Stopped, Tool, UnitEnd
+from onetake.streams.json_text import parse
 from onetake.streams.sse import EVENT_LIMIT, ServerSentEvent, SseDecoder
+from onetake.streams.turn import whole
 
 
 class OnetakeAdapter:
@@ -24,11 +25,16 @@ class OnetakeAdapter:
         self._decoder = SseDecoder()
         self._last_id = 0
         self._generation = 0
+        self._length = 0
         self._ended = False
 
     @property
     def ended(self) -> bool:
         return self._ended
+
+    @property
+    def awaiting(self) -> bool:
+        return False
 
     @property
     def last_event_id(self) -> str:
@@ -47,10 +53,10 @@ class OnetakeAdapter:
     def _read(self, received: ServerSentEvent) -> list[Event]:
         try:
             number = int(received.id or "")
-            payload = json.loads(received.data)
+            payload = parse(received.data)
             generation = _integer(payload, "generation")
             event = _parse(received.event, payload, generation)
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError):
             return self._fail("malformed_event", f"The event {received.event[:40]!r} cannot be read.")
         if number <= self._last_id:
             return []
@@ -63,6 +69,12 @@ class OnetakeAdapter:
         self._last_id = number
         if not current:
             return []
+        if isinstance(event, Reset):
+            if event.at > self._length:
+                return self._fail("malformed_event", f"A reset goes to {event.at}, beyond the text.")
+            self._length = event.at
+        elif isinstance(event, Delta):
+            self._length += len(event.text)
         self._generation = generation
         self._ended = isinstance(event, Final | Stopped | Failed)
         return [] if event is None else [event]
@@ -81,12 +93,12 @@ def _parse(name: str, payload: Any, generation: int) -> Event | None:
         case "start":
             return Start(_string(payload, "reply"), _string(payload, "conversation"), generation)
         case "delta":
-            return Delta(_string(payload, "text"))
+            return Delta(whole(_string(payload, "text")))
         case "unit_end":
             return UnitEnd(_integer(payload, "at"))
         case "tool":
             call, tool, phase = (_string(payload, name) for name in ("id", "name", "phase"))
-            return Tool(call, tool, phase, _integer(payload, "at"))
+            return Tool(call, tool, phase, _integer(payload, "at"), payload.get("outcome") == "failed")
         case "reset":
             return Reset(_integer(payload, "at"), generation)
         case "final":

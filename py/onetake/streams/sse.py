@@ -4,21 +4,19 @@
     decoder.feed(b"event: delta\\ndata: {")        # []
     decoder.feed(b"}\\n\\n")                        # [ServerSentEvent("delta", "{}", None, None)]
 
-Lines end at CRLF, LF or CR and nowhere else: U+2028, U+0085 and their kind may stand inside JSON. An event
-that no blank line closed is dropped, because half an event is worse than none. Used by the adapters of
-`onetake.streams`.
+Used by the adapters of `onetake.streams`.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass
 
-EVENT_LIMIT = 4 * 1024 * 1024
-"""Characters that one event may have before its end is seen; memory stays within a small multiple of this."""
+from onetake.streams.lines import LineDecoder
 
-_LINE_END = re.compile("\r\n|\n|\r")
+EVENT_LIMIT = 4 * 1024 * 1024
+"""Characters of data that one event may have; memory stays within a small multiple of this."""
+
 _MILLISECONDS = re.compile("[0-9]{1,15}", re.ASCII)
 
 
@@ -36,15 +34,12 @@ class ServerSentEvent:
 class SseDecoder:
     """Decodes one response body; the state ends with it. Bytes that are not UTF-8 become U+FFFD.
 
-    `too_long` turns true when an event goes over EVENT_LIMIT; from there on nothing more is decoded.
+    `too_long` turns true when a line or an event goes over its limit; from there on nothing more is decoded.
     """
 
     def __init__(self) -> None:
         self.too_long = False
-        self._utf8 = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._skip_line_feed = False
-        self._line: list[str] = []
-        self._line_length = 0
+        self._lines = LineDecoder()
         self._event = ""
         self._data: list[str] = []
         self._data_length = 0
@@ -52,38 +47,27 @@ class SseDecoder:
         self._retry: int | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """The events that these bytes complete."""
-        text = self._utf8.decode(data)
-        if not text or self.too_long:
-            return []
-        if self._skip_line_feed and text[0] == "\n":  # the other half of a CRLF
-            text = text[1:]
-        self._skip_line_feed = text.endswith("\r")
-        *ends, rest = _LINE_END.split(text)
+        """The events that these bytes complete. One that no blank line closed is never among them."""
+        return self._read(self._lines.feed(data))
+
+    def close(self) -> list[ServerSentEvent]:
+        """The event that the end of the body left open. It may be half an event: the standard drops it, but
+        some servers leave out the last blank line."""
+        return self._read([*self._lines.close(), ""])
+
+    def _read(self, lines: list[str]) -> list[ServerSentEvent]:
         events: list[ServerSentEvent] = []
-        for end in ends:
-            if not self._hold(end):
+        for line in lines:
+            if self.too_long:
                 return events
-            line = "".join(self._line)
-            self._line, self._line_length = [], 0
             if line:
-                self._read(line)
+                self._read_field(line)
             else:
                 events += self._dispatch()
-        self._hold(rest)
+        self.too_long = self.too_long or self._lines.too_long
         return events
 
-    def _hold(self, piece: str) -> bool:
-        """Add to the line that is being read; false if the event has become too long for that."""
-        self._line_length += len(piece)
-        self.too_long = self._line_length + self._data_length > EVENT_LIMIT
-        if self.too_long:
-            self._line, self._data = [], []
-        elif piece:
-            self._line.append(piece)
-        return not self.too_long
-
-    def _read(self, line: str) -> None:
+    def _read_field(self, line: str) -> None:
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         match name:
@@ -92,6 +76,7 @@ class SseDecoder:
             case "data":
                 self._data.append(value)
                 self._data_length += len(line)
+                self.too_long = self._data_length > EVENT_LIMIT
             case "id" if "\0" not in value:
                 self._id = value
             case "retry" if _MILLISECONDS.fullmatch(value):

@@ -36,7 +36,8 @@ class Voice:
     `languages` are BCP 47 tags. `sample_rate` is in hertz and the same for every take of the voice.
     `audio_tags`: the engine performs directions such as `[softly]`; if not, it would read them aloud and must
     not be sent any. `timing` is the finest alignment its takes carry. `concurrency` is how many takes its
-    engine serves at once, over all voices and listeners.
+    engine serves at once, over all voices and listeners. `speeds` are the slowest and the fastest it speaks,
+    1 being its usual pace.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Voice:
     timing: Literal["none", "word", "char"]
     limit: Limit
     concurrency: int
+    speeds: tuple[float, float] = (0.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,10 @@ Take = AsyncGenerator[Audio | Alignment, None]
 class EngineError(Exception):
     """The engine failed on a take. `code` is stable and for programs, the message is one sentence for people.
 
-    Codes: `engine_failed` (it broke or refused), `engine_timeout` (it fell silent).
+    Codes: `engine_failed` (it broke), `engine_unreachable`, `engine_timeout` (it fell silent), `engine_busy`,
+    `too_many_concurrent` (for its account), `key_refused`, `quota_exceeded`, `voice_not_found`,
+    `text_too_long`, `request_refused` (for another reason), `bad_audio` (it sent no sound),
+    `take_cut_short` (it broke off in the middle).
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -96,7 +101,10 @@ class Engine(Protocol):
 
     @property
     def voices(self) -> Sequence[Voice]:
-        """The voices it has now, at least one, the preferred one first."""
+        """The voices it has now, at least one, the preferred one first.
+
+        Ids stay; what a voice can do is what is known by now, for one that lives elsewhere.
+        """
 
     async def warm(self) -> None:
         """Do ahead of time what would make the first take late. Never fails: the first take will tell."""

@@ -1,4 +1,4 @@
-"""Which script a text is written in, and so which local engine can say all of it.
+"""Which script a text is written in, and so which local engine can say all of it; whether it can be said at all.
 
     foreign_script("Hello there.")       # None: Latin throughout
     foreign_script("안녕 hello")          # "HANGUL"
@@ -35,6 +35,11 @@ def foreign_script(text: str) -> str | None:
     if letters["HIRAGANA"] + letters["KATAKANA"]:
         letters["HIRAGANA"] += letters.pop("KATAKANA", 0) + letters.pop("CJK", 0)
     return max(letters, key=letters.__getitem__) if letters else None
+
+
+def sayable(text: str) -> bool:
+    """Whether there is a letter or a digit in `text`; smileys and punctuation alone are not said by any engine."""
+    return any(map(str.isalnum, text))
 
 
 def _script(character: str) -> str | None:

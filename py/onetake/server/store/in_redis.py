@@ -1,0 +1,362 @@
+"""Replies in Redis, for any number of servers: each can resume, stop or regenerate what another one writes.
+
+A reply's events are a Redis stream whose ids are the events' numbers; what decides whether an event may be
+added is checked in the same breath, by a script that Redis runs whole. Who writes is a lease that the writer
+renews: if it runs out in mid-reply, whichever server notices first ends the reply with `error`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import fields
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from onetake.errors import UsageError
+from onetake.server.store.interface import (
+    ENDINGS,
+    KEPT_S,
+    LOG_LIMIT,
+    PING_S,
+    WRITER_LOST,
+    LoggedEvent,
+    Record,
+    ReplyTooLong,
+    StoreUnavailable,
+    UnknownReply,
+    WireEvent,
+    payload,
+)
+from onetake.server.transcript import well_formed
+
+LEASE_S = 6.0
+"""How long a writer may be silent before it counts as dead; it renews its lease three times as often."""
+
+LOOK_S = 0.05
+"""How often those who wait for a writer to leave look again."""
+
+_BATCH = 1000
+_DISMISSED = "onetake:dismissed"
+"""The channel on which servers tell each other that a take is over: "reply take"."""
+
+_log = logging.getLogger(__name__)
+
+
+class RedisStore:
+    """A `Store` that servers share. `url` is as redis-py takes it: `redis://host:6379/0`, `rediss://`, `unix://`.
+
+    Raises UsageError if it is none. Nothing connects before the first call.
+    """
+
+    def __init__(self, url: str, lease_s: float = LEASE_S) -> None:
+        try:
+            # RESP 2: one shape of answers over all versions of redis-py.
+            self._redis: Redis = Redis.from_url(url, decode_responses=True, protocol=2)
+        except ValueError as error:
+            raise UsageError(f"{url!r} is no address of a Redis: {error}") from None
+        self._lease_s = lease_s
+        self._leaving: dict[tuple[str, int], Callable[[], object]] = {}
+        self._listening: asyncio.Task[None] | None = None
+        self._scripts = {name: self._redis.register_script(_COMMON + code) for name, code in _SCRIPTS.items()}
+
+    async def create(self, record: Record) -> None:
+        keys = _keys(record.id)
+        start = payload(record.generation, {"reply": record.id, "conversation": record.conversation})
+        members = f"onetake:conversation:{record.conversation}"
+        async with self._redis.pipeline(transaction=True) as together:
+            together.hset(keys[0], mapping=_stored(record) | {"last": 1, "characters": len(start)})
+            together.xadd(keys[1], {"start": start}, id="1-0")
+            together.rpush(members, record.id)
+            for key in (*keys[:2], members):
+                together.expire(key, KEPT_S)
+            await _asked(together.execute())
+        await self._run("renew", record.id, record.take)
+
+    async def find(self, id: str) -> Record:
+        found: dict[str, str] = await _asked(self._redis.hgetall(_keys(id)[0]))
+        if not found:
+            raise UnknownReply(id)
+        return Record(
+            id=id,
+            conversation=found["conversation"],
+            text=found["text"],
+            spoken=found["spoken"] == "1",
+            generation=int(found["generation"]),
+            take=int(found["take"]),
+            length=int(found["length"]),
+            ending=found["ending"] or None,
+            heard=int(found["heard"]) if found["heard"] else None,
+            messages=ModelMessagesTypeAdapter.validate_json(found["messages"]),
+        )
+
+    async def conversation(self, id: str) -> list[str]:
+        members: list[str] = await _asked(self._redis.lrange(f"onetake:conversation:{id}", 0, -1))
+        return members
+
+    @asynccontextmanager
+    async def writing(self, id: str, take: int, leave: Callable[[], object]) -> AsyncIterator[None]:
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen())
+        self._leaving[id, take] = leave
+        renewing = asyncio.create_task(self._renew(id, take))
+        try:
+            yield
+        finally:
+            del self._leaving[id, take]
+            await _end(renewing)
+            with suppress(UnknownReply, StoreUnavailable):  # then the lease runs out by itself
+                await self._run("release", id, take)
+
+    async def vacant(self, id: str, before: int | None = None) -> None:
+        while await self._run("writers", id, "" if before is None else before):  # noqa: ASYNC110  (elsewhere)
+            await asyncio.sleep(LOOK_S)
+
+    async def append(self, id: str, generation: int, events: Sequence[WireEvent], length: int) -> bool:
+        ending = events[-1][0] if events[-1][0] in ENDINGS else ""
+        logged = [part for name, fields in events for part in (name, payload(generation, fields))]
+        done = await self._run("append", id, generation, length, ending, LOG_LIMIT, *logged)
+        if done == "full":
+            raise ReplyTooLong
+        return bool(done == "yes")
+
+    async def rewind(self, id: str, generation: int, at: int) -> bool:
+        return bool(await self._run("rewind", id, generation, at, payload(generation + 1, {"at": at})))
+
+    async def regenerate(self, id: str) -> Record:
+        take = await self._run("regenerate", id)
+        await self._dismiss(id, take - 1)
+        return await self.find(id)
+
+    async def stop(self, id: str) -> None:
+        if take := await self._run("stop", id):
+            await self._dismiss(id, take)
+
+    async def hear(self, id: str, generation: int, at: int) -> bool:
+        return bool(await self._run("hear", id, generation, at))
+
+    async def save(self, id: str, take: int, messages: Sequence[ModelMessage]) -> None:
+        with suppress(UnknownReply):
+            await self._run("save", id, take, _json(messages))
+
+    async def follow(self, id: str, after: int) -> AsyncIterator[list[LoggedEvent]]:
+        position, silent_s = after, 0.0
+        look_s = self._lease_s / 2
+        over = await self._over(id, position)
+        while not over:
+            # A blocking read has a connection of its own, as its reader has one to us.
+            asked = self._redis.xread({_keys(id)[1]: f"{position}-0"}, _BATCH, block=round(look_s * 1000))
+            found = await _asked(asked)
+            if found:
+                batch = [_event(number, fields) for number, fields in found[0][1]]
+                position, silent_s = batch[-1].id, 0.0
+                yield batch
+                over = batch[-1].name in ENDINGS and await self._over(id, position)
+            else:
+                silent_s += look_s
+                if silent_s >= PING_S:
+                    silent_s = 0.0
+                    yield []
+                over = await self._over(id, position)
+
+    async def last(self, id: str) -> int:
+        number = await _asked(self._redis.hget(_keys(id)[0], "last"))
+        if number is None:
+            raise UnknownReply(id)
+        return int(number)
+
+    async def aclose(self) -> None:
+        if self._listening is not None:
+            await _end(self._listening)
+        await self._redis.aclose()
+
+    async def _over(self, id: str, position: int) -> bool:
+        """Whether no event will follow the one at `position`. Ends the reply first if its writer is lost."""
+        lost = payload(0, WRITER_LOST).removeprefix('{"generation":0')
+        try:
+            return bool(await self._run("over", id, position, lost))
+        except UnknownReply:
+            return True
+
+    async def _renew(self, id: str, take: int) -> None:
+        """Keep the lease; leave if the take is over, in case the word of it was lost."""
+        while True:
+            try:
+                if not await self._run("renew", id, take):
+                    self._leave(id, take)
+            except UnknownReply:
+                self._leave(id, take)
+            except StoreUnavailable:
+                _log.warning("The lease on reply %s could not be renewed.", id)
+            await asyncio.sleep(self._lease_s / 3)
+
+    async def _dismiss(self, id: str, take: int) -> None:
+        self._leave(id, take)
+        await _asked(self._redis.publish(_DISMISSED, f"{id} {take}"))
+
+    def _leave(self, id: str, take: int) -> None:
+        if leave := self._leaving.get((id, take)):
+            leave()
+
+    async def _listen(self) -> None:
+        """Pass on, as long as the store is open, what other servers say is over."""
+        while True:
+            try:
+                async with self._redis.pubsub() as channel:
+                    await channel.subscribe(_DISMISSED)
+                    async for message in channel.listen():
+                        if message["type"] == "message":
+                            reply, take = message["data"].split(" ")
+                            self._leave(reply, int(take))
+            except (RedisError, OSError) as error:
+                # Until it is back, a take that is over is noticed when its lease is renewed.
+                _log.warning("Redis cannot be listened to: %s", error)
+                await asyncio.sleep(self._lease_s / 3)
+
+    async def _run(self, name: str, id: str, *arguments: Any) -> Any:
+        result = await _asked(self._scripts[name](_keys(id), [KEPT_S, round(self._lease_s * 1000), *arguments]))
+        if result == "unknown":
+            raise UnknownReply(id)
+        return result
+
+
+async def _asked(answer: Awaitable[Any]) -> Any:
+    """What Redis answers; StoreUnavailable if it does not."""
+    try:
+        return await answer
+    except (RedisError, OSError) as error:
+        _log.warning("Redis does not answer: %s", error)
+        raise StoreUnavailable from error
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel `task`, again if need be: redis-py swallows a cancellation that comes while it connects."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=LOOK_S)
+
+
+def _json(messages: Sequence[ModelMessage]) -> str:
+    plain = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    return well_formed(json.dumps(plain, ensure_ascii=False))
+
+
+def _keys(id: str) -> list[str]:
+    """Of a reply: its record, its events, and its writers with the times at which their leases run out."""
+    return [f"onetake:reply:{id}{part}" for part in ("", ":events", ":writers")]
+
+
+def _stored(record: Record) -> dict[Any, Any]:
+    plain = {each.name: getattr(record, each.name) for each in fields(record)}
+    del plain["id"]
+    plain["spoken"] = int(record.spoken)
+    plain["messages"] = _json(record.messages)
+    return {name: "" if value is None else str(value) for name, value in plain.items()}
+
+
+def _event(number: str, fields: dict[str, str]) -> LoggedEvent:
+    ((name, data),) = fields.items()
+    return LoggedEvent(int(number.partition("-")[0]), name, data)
+
+
+# Every script gets the three keys, how long a reply is kept (s), how long a lease lasts (ms), and its own arguments.
+_COMMON = """
+local reply, events, writers = KEYS[1], KEYS[2], KEYS[3]
+local kept_s, lease_ms = ARGV[1], tonumber(ARGV[2])
+if redis.call('EXISTS', reply) == 0 then return 'unknown' end
+
+local function get(name) return redis.call('HGET', reply, name) end
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function log(name, data)
+  redis.call('XADD', events, redis.call('HINCRBY', reply, 'last', 1) .. '-0', name, data)
+  redis.call('HINCRBY', reply, 'characters', #data)
+  redis.call('EXPIRE', reply, kept_s)
+  redis.call('EXPIRE', events, kept_s)
+  redis.call('EXPIRE', 'onetake:conversation:' .. get('conversation'), kept_s)
+end
+
+local function lease(take)
+  redis.call('ZADD', writers, now_ms() + lease_ms, take)
+  redis.call('PEXPIRE', writers, 2 * lease_ms)
+end
+
+local function writes(generation)
+  return get('ending') == '' and get('generation') == generation
+end
+"""
+
+_SCRIPTS = {
+    "append": """
+if not writes(ARGV[3]) then return 'no' end
+if ARGV[5] == '' and tonumber(get('characters')) > tonumber(ARGV[6]) then return 'full' end
+for i = 7, #ARGV, 2 do log(ARGV[i], ARGV[i + 1]) end
+redis.call('HSET', reply, 'length', ARGV[4], 'ending', ARGV[5])
+return 'yes'
+""",
+    "rewind": """
+if not writes(ARGV[3]) then return 0 end
+redis.call('HSET', reply, 'generation', ARGV[3] + 1, 'length', ARGV[4], 'heard', '')
+log('reset', ARGV[5])
+return 1
+""",
+    # The new take's lease begins here, so that nobody takes its writer for lost before it has begun.
+    "regenerate": """
+local generation = redis.call('HINCRBY', reply, 'generation', 1)
+local take = redis.call('HINCRBY', reply, 'take', 1)
+redis.call('HSET', reply, 'length', 0, 'ending', '', 'heard', '', 'messages', '[]')
+log('reset', '{"generation":' .. generation .. ',"at":0}')
+lease(take)
+return take
+""",
+    "stop": """
+if get('ending') ~= '' then return 0 end
+redis.call('HSET', reply, 'ending', 'stopped')
+log('stopped', '{"generation":' .. get('generation') .. ',"length":' .. get('length') .. '}')
+return tonumber(get('take'))
+""",
+    "hear": """
+if get('generation') ~= ARGV[3] then return 0 end
+redis.call('HSET', reply, 'heard', ARGV[4])
+return 1
+""",
+    "save": """
+if get('take') == ARGV[3] then redis.call('HSET', reply, 'messages', ARGV[4]) end
+return 1
+""",
+    # Also while a take that is over is being torn down: those who come next wait for it.
+    "renew": """
+lease(ARGV[3])
+return get('take') == ARGV[3] and get('ending') == '' and 1 or 0
+""",
+    "release": """
+return redis.call('ZREM', writers, ARGV[3])
+""",
+    "writers": """
+redis.call('ZREMRANGEBYSCORE', writers, '-inf', now_ms())
+local found = 0
+for _, take in ipairs(redis.call('ZRANGE', writers, 0, -1)) do
+  if tonumber(take) < (tonumber(ARGV[3]) or math.huge) then found = found + 1 end
+end
+return found
+""",
+    "over": """
+if get('ending') == '' then
+  local until_ms = tonumber(redis.call('ZSCORE', writers, get('take')) or 0)
+  if until_ms > now_ms() then return 0 end
+  redis.call('HSET', reply, 'ending', 'error')
+  log('error', '{"generation":' .. get('generation') .. ARGV[4])
+end
+return get('last') == ARGV[3] and 1 or 0
+""",
+}
