@@ -102,6 +102,10 @@ class Stage:
     def frame(self):
         return int(self.ruler.frame())
 
+    def ear(self):
+        """The frame of the clock that has come out of the device."""
+        return self.frame() - self.context.outputLatency * RATE
+
     async def pieces(self):
         """Everything that has sounded up to now, by piece; see ruler.js."""
         await self.advance(0.05)

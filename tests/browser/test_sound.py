@@ -57,8 +57,9 @@ def test_no_seam_between_takes_whose_audio_is_there(selenium_ruler):
 
 def test_a_take_sounds_while_it_streams(selenium_ruler):
     plan = {"take": 1, "frames": 9_000, "chunk": 100_000, "pauses": [[6_000, 0.6]]}
-    pieces, _ = spoken(selenium_ruler, {"One.": plan})
+    pieces, seen = spoken(selenium_ruler, {"One.": plan})
     assert joined(pieces) == [(1, 0, 6_000), (1, 6_000, 3_000)]
+    assert seen["counts"]["live_nodes"] == 2  # the output and the bus; what has sounded was given back on the way
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 `scope`       owns every proxy, listener, timer, task and fetch
 `take`        the audio of one unit as it arrives
-`player`      the timeline: what sounds, on the audio clock
+`player`      the timeline: what sounds, on the audio clock (`performance`: one take on it)
+`output`      how loud, on which device, and what if that goes away
+`media`       the system's media controls
 `synthesis`   one unit, one request
-`voice`       cutter, conductor, player and synthesis joined for one reply at a time
+`voice`       all of these joined with cutter and conductor, for one reply at a time (`spoken_reply`: its state)
 `inspection`  what `window.onetake.inspect()` returns
 `replies`     the reply stream from the server
 `page`        the WebUI
