@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -112,18 +113,22 @@ def install(packages: Sequence[str]) -> bool:
     """Install system packages where that may be done and is known how; False elsewhere."""
     if os_id() not in BROWSER_PACKAGES or os.geteuid() != 0 or not shutil.which("apt-get"):
         return False
-    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
-        done = subprocess.run(
-            ["apt-get", *command],
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            pytest.fail(f"apt-get {' '.join(command)} failed:\n{done.stdout}", pytrace=False)
+    import fcntl  # there is none on Windows, nor an apt-get
+
+    with Path(tempfile.gettempdir(), "onetake-apt-get.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes, apt-get in one at a time
+        for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+            done = subprocess.run(
+                ["apt-get", *command],
+                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                pytest.fail(f"apt-get {' '.join(command)} failed:\n{done.stdout}", pytrace=False)
     return True
 
 

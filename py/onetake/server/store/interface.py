@@ -39,6 +39,9 @@ WRITER_LOST: dict[str, Any] = {
 }
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 class UnknownReply(ApiError):
     """The store has no such reply (any more)."""
 
@@ -151,4 +154,4 @@ class Store(Protocol):
 
 def payload(generation: int, fields: dict[str, Any]) -> str:
     """The JSON of an event, as it goes over the wire."""
-    return json.dumps({"generation": generation, **fields}, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode({"generation": generation, **fields})
