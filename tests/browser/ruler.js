@@ -135,6 +135,7 @@
       const probe = ruler.context.createGain();
       probe.connect(ruler.context.destination); // the tap fits itself
       while (!sound.ready || !sound.blocks.length) await new Promise((resolve) => requestAnimationFrame(resolve));
+      await ruler.advance(0.5); // its count of frames is right by then
       probe.disconnect();
     },
 

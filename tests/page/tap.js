@@ -3,8 +3,11 @@
 (() => {
   const processor = `registerProcessor("tap", class extends AudioWorkletProcessor {
     process([input]) {
-      // Chromium forgets to advance currentFrame while the page changes the graph; no quantum is ever left out.
-      this.frame = Math.max(currentFrame, (this.frame ?? 0) + 128);
+      // Chromium forgets to advance currentFrame for some quanta while the page changes the graph; none is left out
+      // then. A quantum too many is only counted at the start.
+      const next = (this.frame ?? currentFrame - 128) + 128;
+      this.behind = currentFrame < next ? (this.behind ?? 0) + 1 : 0;
+      this.frame = this.behind > 50 ? currentFrame : Math.max(currentFrame, next);
       this.port.postMessage([this.frame, input.length ? input[0].slice() : new Float32Array(128)]);
       return true;
     }

@@ -156,8 +156,8 @@ class Page:
         turn = self._turn
         if not self._can_stop():
             return None
-        heard = self.voice.heard
         self.voice.stop()
+        heard = self.voice.heard  # after it: sound goes on until the stop
         if turn is None or turn is not self._read:
             return None
         return self._scope.spawn(turn.stream.stop(heard if turn.spoken else len(turn.view.raw)))
