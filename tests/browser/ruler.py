@@ -85,11 +85,14 @@ class Stage:
             await self.changed.wait()
 
     async def until_playing(self, unit=0, seconds=0.0):
-        await self.until(
-            lambda: len(entries := self.voice.reading.conductor.entries) > unit
-            and entries[unit].state == "playing"
-            and entries[unit].played_s >= seconds
-        )
+        """Wait until so much of a unit has been heard."""
+        units = self.voice.reading.conductor.entries
+
+        def playing():
+            assert len(units) <= unit or not units[unit].ended, f"it ended unseen: {self.inspect()}"
+            return len(units) > unit and units[unit].state == "playing" and units[unit].played_s >= seconds
+
+        await self.until(playing)
 
     async def until_asked(self, text):
         """Wait until the speech server has the request."""

@@ -49,7 +49,7 @@ async def many_resets(selenium_ruler, count):
     """So many generations of one unit: silenced before its audio, amid it, while it sounds; returns what is live."""
     from ruler import stage
 
-    stage.plan("Yes.", take=1, frames=9_600, chunk=2_400)
+    stage.plan("Yes.", take=1, frames=48_000, chunk=2_400)
     stage.voice.begin()
     units = stage.voice.reading.conductor.entries
     for number in range(count):

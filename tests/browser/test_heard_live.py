@@ -78,7 +78,8 @@ def word(position: int) -> int:
 
 @pytest.mark.parametrize("kind", ["good", "stuck", "false", "missing"])
 def test_the_heard_position_is_that_of_the_sound(selenium_ruler, kind):
-    pieces, found, told, first, last = positions(selenium_ruler, TEXT, alignment(kind), [0.05, 0.5, 1, 1.5], stop=False)
+    at_s = [0.05, 0.4, 0.8, 1.2]
+    pieces, found, told, first, last = positions(selenium_ruler, TEXT, alignment(kind), at_s, stop=False)
     assert (first, last) == (0, len(TEXT))
     stretches = paused(pieces)
     assert stretches[-1][0] + stretches[-1][1] == FRAMES

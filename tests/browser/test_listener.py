@@ -28,7 +28,7 @@ async def held(selenium_ruler, how):
     devices.enumerateDevices = devices_js(box)
     try:
         async with Stage() as stage:
-            stage.plan("One.", take=1, frames=12_000, chunk=100_000)
+            stage.plan("One.", take=1, frames=24_000, chunk=100_000)
             stage.say("One.")
             if how != "before its first sample":
                 await stage.until_playing(seconds=0.1)
@@ -63,7 +63,7 @@ def test_a_phone_call_is_a_pause_in_which_no_sample_is_lost(selenium_ruler):
     (_, first, before, _), *_, (_, again, after, _) = (piece for piece in pieces if piece[2] > 239)
     assert first == 0
     assert before - 0.1 * RATE < again <= before + 1  # the one at the volume of 0 in the fade
-    assert (again + after) % 8_000 == 12_000 % 8_000
+    assert (again + after) % 8_000 == 24_000 % 8_000
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_pause_goes_on_at_the_same_sample(selenium_ruler, how):
     pieces, at, state = held(selenium_ruler, how)
     stretches = paused(pieces)
     assert state == "paused"
-    assert stretches[-1][0] + stretches[-1][1] == 12_000
+    assert stretches[-1][0] + stretches[-1][1] == 24_000
     assert stretches[-1][2] > at
     if how == "before its first sample":
         assert len(stretches) == 1
@@ -124,8 +124,8 @@ async def moved(selenium_ruler, act, unit=None):
     from ruler import Stage
 
     async with Stage() as stage:
-        stage.plan("One.", take=1, frames=48_000 if act == "skip" else 9_600, chunk=100_000)
-        stage.plan("Two.", take=2, frames=9_600, chunk=100_000)
+        stage.plan("One.", take=1, frames=72_000 if act == "skip" else 24_000, chunk=100_000)
+        stage.plan("Two.", take=2, frames=24_000, chunk=100_000)
         stage.say("One.", "Two.")
         await stage.until_playing(0 if act == "skip" else 1, seconds=0.05)
         at = stage.frame()
@@ -137,8 +137,8 @@ async def moved(selenium_ruler, act, unit=None):
 def test_a_skip_goes_to_the_next_unit_at_once(selenium_ruler):
     pieces, at, _ = moved(selenium_ruler, "skip")
     one, two = (piece for piece in pieces if piece[2] > 239)  # the rest is fading
-    assert (one[:2], two[:3]) == ([1, 0], [2, 0, 9_600])
-    assert two[3] < at + RATE < one[3] + 48_000
+    assert (one[:2], two[:3]) == ([1, 0], [2, 0, 24_000])
+    assert two[3] < at + RATE < one[3] + 72_000
 
 
 @pytest.mark.parametrize(("unit", "again"), [(0, [1, 2]), (1, [2]), (None, [2])])
@@ -146,7 +146,7 @@ def test_a_replay_sounds_from_the_start_and_is_not_asked_for_again(selenium_rule
     pieces, at, asked = moved(selenium_ruler, "replay", unit)
     assert asked == ["One.", "Two."]
     whole = [piece[:3] for piece in pieces if piece[3] > at and piece[2] > 239]  # the rest is fading
-    assert whole == [[take, 0, 9_600] for take in again]
+    assert whole == [[take, 0, 24_000] for take in again]
 
 
 @run_in_pyodide
@@ -158,7 +158,7 @@ async def loudness(selenium_ruler, before, during):
     async with Stage() as stage:
         for name, value in before.items():
             getattr(stage.voice, name)(value)
-        full = js.Int16Array.new(12_000).fill(16_384)  # half of what can be
+        full = js.Int16Array.new(24_000).fill(16_384)  # half of what can be
         stage.plan("One.", sound=full.buffer, chunk=100_000)
         stage.say("One.")
         await stage.until_playing(seconds=0.1)

@@ -29,6 +29,9 @@ QUANTUM = 128
 RAMP_S = 0.005
 #: A pause takes this long: time to tell the audio thread at which sample to break off.
 HOLD_S = 0.03
+#: What goes on after a pause is due after this long: nobody waits for it as for a first word, and there may be much
+#: to schedule at once.
+PROCEED_S = 0.1
 #: So much audio has to be here before a take begins, and goes on after an underrun: less would run out at once.
 PREROLL_S = 0.02
 #: The first sample is due this long after that. A busy browser takes up new nodes some quanta late (measured: four
@@ -136,6 +139,7 @@ class Player:
         if on:
             self._break_off()
         else:
+            self._end = self._now() + math.ceil(PROCEED_S * self._rate)
             self._schedule()
 
     def _break_off(self) -> None:
