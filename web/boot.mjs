@@ -3,13 +3,12 @@
 // What is sent before Python is ready waits and then goes. A boot that fails says what failed, keeps what was
 // typed (over a reload too) and offers to try again.
 
-import { audioContext, letRun, unlockOnGesture, useSampleRate } from "./audio.mjs";
+import { unlockOnGesture, useSampleRate } from "./audio.mjs";
 import { Face } from "./face.mjs";
 import { Ink } from "./ink.mjs";
-import { audioBuffer, dividedBuffer, joinedBuffer } from "./pcm.mjs";
+import { json, startRuntime } from "./runtime.mjs";
 import { choose, offer, onSetting, openSettings, setting } from "./settings.mjs";
-import { TakeReader } from "./take.mjs";
-import { fetchWatched, Watch } from "./watch.mjs";
+import * as sound from "./sound.mjs";
 import { peaks, waveform } from "./waveform.mjs";
 import { label, name, words } from "./words.mjs";
 
@@ -73,8 +72,7 @@ function listenToWriting() {
 
 // -- boot -----------------------------------------------------------------------------------------------------
 
-// Beside this file, whose path names the content of all of them: a visit never mixes two releases.
-const PYODIDE = new URL("./vendor/pyodide/", import.meta.url).href;
+const SHARES = { fetching: 0, starting: 0.8, installing: 0.92 }; // of the whole boot, when each phase begins
 
 function tell(text, share) {
   byId("boot-text").textContent = text;
@@ -85,87 +83,43 @@ function fail(error) {
   console.error(error);
   phases.failed = performance.now();
   byId("boot").classList.add("failed");
-  byId("boot-text").textContent = words("boot.failed", { why: error.message });
+  const doing = words(`boot.${error.stuck ?? "waking"}`).replace(/ …$/, "");
+  const why = error.stuck ? words("boot.stuck", { doing }) : error.message;
+  byId("boot-text").textContent = words("boot.failed", { why });
   byId("boot-progress").hidden = true;
   byId("again").hidden = false;
 }
 
-/** The server's JSON, or an error that says what it answered. */
-async function json(path) {
-  const response = await fetch(at(path)).catch(() => null);
-  if (response === null) throw new Error(`the server does not answer (${path})`);
-  if (!response.ok) throw new Error(`${path} answered with status ${response.status}`);
-  return response.json();
+/** Shows how far the boot is; `progress` counts the bytes of its downloads. */
+function onPhase(phase, progress) {
+  phases[phase] ??= performance.now();
+  if (progress === null) return tell(words(`boot.${phase}`), SHARES[phase]);
+  const { done, all } = progress;
+  tell(words("boot.fetched", { done: (done / 1e6).toFixed(1), all: (all / 1e6).toFixed(1) }), (0.8 * done) / all);
 }
 
-function checkWasm() {
-  try {
-    new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
-  } catch (error) {
-    throw new Error(`this browser, or a policy of this page, blocks WebAssembly (${error.message})`);
-  }
-}
-
-async function startPython(watch, asked) {
-  const { loadPyodide } = await import(`${PYODIDE}pyodide.mjs`);
-  const pyodide = await loadPyodide({ indexURL: PYODIDE, packageBaseUrl: PYODIDE });
-  const health = await asked;
-  watch.enter("installing", words("boot.installing"), 0.92);
-  const problems = [];
-  await pyodide.loadPackage("micropip", {
-    messageCallback: () => {},
-    errorCallback: (message) => problems.push(message),
-  });
-  if (problems.length) throw new Error(problems.join("; "));
-  const micropip = pyodide.pyimport("micropip");
-  await micropip.install(at(health.wheel));
-  micropip.destroy();
-  return pyodide;
-}
-
-async function boot() {
-  const watch = new Watch((phase, text, share) => {
-    phases[phase] = performance.now();
-    tell(text, share);
-  });
-  checkWasm();
-  watch.enter("fetching", words("boot.fetching"), 0);
-  const files = fetchWatched(
-    [
-      [`${PYODIDE}pyodide.asm.wasm`, "application/wasm"],
-      [`${PYODIDE}python_stdlib.zip`, null],
-      [`${PYODIDE}pyodide.asm.mjs`, "javascript"],
-      [`${PYODIDE}pyodide.mjs`, "javascript"],
-    ],
-    (done, all) => {
-      watch.touch();
-      const megabytes = { done: (done / 1e6).toFixed(1), all: (all / 1e6).toFixed(1) };
-      if (done < all) tell(words("boot.fetched", megabytes), (0.8 * done) / all);
-      else watch.enter("starting", words("boot.starting"), 0.8);
-    },
-  );
-  const asked = json("health");
-  const prepared = Promise.all([asked, json("voices"), import("./card.mjs"), files]);
-  // Pyodide fetches the same files at the same time; the browser's cache makes that one transfer.
-  const started = startPython(watch, asked);
-  started.catch(() => {}); // what is wrong with a file is said better by `files`, which is awaited first
-  const [health, voices, { cardFragment }] = await watch.limit(prepared);
+/** Whose voice it is: known long before Python is there, so that a click in the meantime opens audio at its rate. */
+async function chooseVoice(asked) {
+  const [health, voices] = await Promise.all([asked, json(at("voices"))]);
   const voice = voices.find((each) => each.id === (setting("voice") || health.voice)) ?? voices[0] ?? null;
   offer(byId("voice"), voices.map((each) => [each.id, each.name]));
   if (voice) byId("voice").value = voice.id;
   if (voice) useSampleRate(voice.sample_rate);
   if (health.model === "scripted") label(byId("who"), "who.scripted");
   else byId("who").textContent = health.model;
+  return { voices, voice: voice?.id ?? null };
+}
 
-  const pyodide = await watch.limit(started);
-  const sound = { audioContext, audioBuffer, dividedBuffer, joinedBuffer, letRun, TakeReader };
+async function boot() {
+  const asked = json(at("health"));
+  const started = startRuntime(at("./"), asked, onPhase);
+  const [pyodide, chosen, { cardFragment }] = await Promise.all([started, chooseVoice(asked), import("./card.mjs")]);
   const shown = { cardFragment, choose, Face, Ink, kept, label, name, onSetting, peaks, setting, waveform, words };
   pyodide.registerJsModule("onetake_web", { ...sound, ...shown });
   const page = pyodide.pyimport("onetake.browser.page");
-  python = page.start(JSON.stringify({ base: at("./"), voices, voice: voice?.id ?? null }));
+  python = page.start(JSON.stringify({ base: at("./"), ...chosen }));
   page.destroy();
   phases.ready = performance.now();
-  watch.end();
   byId("boot").hidden = true;
   deliver();
 }

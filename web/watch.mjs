@@ -5,27 +5,26 @@ const STUCK_MS = 25_000;
 
 export class Watch {
   #moved = performance.now();
-  #doing = "";
+  #phase = "";
   #timer;
   #stuck;
 
-  constructor(onPhase) {
-    this.onPhase = onPhase;
+  constructor() {
     this.#stuck = new Promise((_, reject) => {
       this.#timer = setInterval(() => {
         if (performance.now() - this.#moved < STUCK_MS) return;
         this.end();
-        reject(new Error(`“${this.#doing}” has not moved for ${STUCK_MS / 1000} seconds`));
+        const error = new Error(`${this.#phase} has not moved for ${STUCK_MS / 1000} seconds`);
+        reject(Object.assign(error, { stuck: this.#phase }));
       }, 250);
     });
     this.#stuck.catch(() => {}); // whoever is in `limit` hears it
   }
 
-  /** A new phase begins; `share` of the whole is done. */
-  enter(phase, text, share) {
+  /** A new phase begins. */
+  enter(phase) {
     this.touch();
-    this.#doing = text.replace(/ …$/, "");
-    this.onPhase(phase, text, share);
+    this.#phase = phase;
   }
 
   /** Something moved. */
@@ -33,7 +32,7 @@ export class Watch {
     this.#moved = performance.now();
   }
 
-  /** `promise`, or an error as soon as nothing moves any more. */
+  /** `promise`, or an error as soon as nothing moves any more; its `stuck` is the phase. */
   limit(promise) {
     return Promise.race([promise, this.#stuck]);
   }

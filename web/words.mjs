@@ -22,6 +22,7 @@ export const TABLE = {
     "boot.fetched": "Fetching the voice: {done} of {all} MB",
     "boot.starting": "Starting Python …",
     "boot.installing": "Unpacking Onetake …",
+    "boot.stuck": "“{doing}” has not moved for a while",
     "boot.failed": "The voice could not start: {why}. What you wrote is kept.",
     "boot.again": "Try again",
 
@@ -111,6 +112,7 @@ export const TABLE = {
     "boot.fetched": "목소리를 가져오는 중: {all} MB 중 {done} MB",
     "boot.starting": "파이썬을 시작하는 중 …",
     "boot.installing": "Onetake를 푸는 중 …",
+    "boot.stuck": "‘{doing}’에서 한동안 나아가지 않아요",
     "boot.failed": "목소리를 시작하지 못했어요: {why}. 쓰신 글은 그대로 있어요.",
     "boot.again": "다시 시도",
 
