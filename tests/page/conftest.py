@@ -188,8 +188,25 @@ def open_browser(chromium: Chromium) -> Callable[..., AbstractContextManager[Bro
     return open_with
 
 
-@pytest.fixture
-def browser(open_browser: Callable[..., AbstractContextManager[Browser]]) -> Iterator[Browser]:
-    """A Chromium with a fresh profile, where audio needs a gesture as for any visitor (a click is one)."""
-    with open_browser() as browser:
+@pytest.fixture(scope="session")
+def kept_browser(open_browser: Callable[..., AbstractContextManager[Browser]]) -> Iterator[Browser]:
+    """The Chromium of the tests that ask for `browser`. Being played in often earns a page no leave to play."""
+    with open_browser("--disable-features=MediaEngagementBypassAutoplayPolicies") as browser:
         yield browser
+
+
+@pytest.fixture
+def browser(kept_browser: Browser) -> Iterator[Browser]:
+    """A new tab in a browser that has been here before but has kept nothing of it, as far as the page can tell; audio
+    needs a gesture as for any visitor (a click is one). What it records begins with this test.
+    """
+    driver = kept_browser.driver
+    home = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    for kind in ("performance", "browser"):
+        driver.get_log(kind)  # of tests before
+    yield Browser(driver)
+    driver.execute_script("localStorage.clear()")
+    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    driver.close()
+    driver.switch_to.window(home)
