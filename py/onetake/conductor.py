@@ -131,6 +131,9 @@ class Conductor:
         if not (self.final or self.stopped):  # nothing is missing, or nobody waits for it
             self.failure = (event.code, event.message)
 
+    def _on_reply_resumed(self, event: cues.ReplyResumed) -> None:
+        self.failure = None
+
     def _on_reset(self, event: cues.Reset) -> None:
         if event.generation <= self.generation:
             raise _Stale
@@ -418,6 +421,7 @@ _HANDLERS: Mapping[type, Callable[[Conductor, Any], None]] = {
     cues.UnitClosed: Conductor._on_unit_closed,
     cues.ReplyFinal: Conductor._on_reply_final,
     cues.ReplyFailed: Conductor._on_reply_failed,
+    cues.ReplyResumed: Conductor._on_reply_resumed,
     cues.Reset: Conductor._on_reset,
     cues.SynthesisStarted: Conductor._on_synthesis_started,
     cues.AudioReceived: Conductor._on_audio_received,

@@ -50,6 +50,11 @@ class ReplyFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyResumed:
+    """The reply that had failed is sought again: more of it may come."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reset:
     """The reply starts over from code point `at`; `generation` is the new one."""
 
@@ -247,6 +252,7 @@ Event = (
     UnitClosed
     | ReplyFinal
     | ReplyFailed
+    | ReplyResumed
     | Reset
     | SynthesisStarted
     | AudioReceived

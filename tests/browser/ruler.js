@@ -83,6 +83,7 @@
     ruler.asked.push(text);
     ruler.bodies.push(body);
     waiting.splice(0).forEach((resolve) => resolve());
+    if (plan.unreachable-- > 0) throw new TypeError("network error"); // so many times, before anything came back
     let ended = false;
     const aborted = new Promise((_, reject) => {
       signal.addEventListener("abort", () => {

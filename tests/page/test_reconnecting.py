@@ -14,6 +14,16 @@ from tests.page.network import Network, network
 from tests.page.recording import shared_in_order, words_of
 from tests.page.visit import Visit
 
+#: The page's clock goes ten times as fast from now on, so that it gives up sooner than it says.
+HURRY = "const now = performance.now.bind(performance), begun = now(); performance.now = () => 10 * now() - 9 * begun;"
+
+
+@pytest.fixture(scope="module")
+def browser(open_browser: Any) -> Iterator[Any]:
+    """One for the module: each test comes by a network of its own, and so to a page that it has not seen."""
+    with open_browser() as browser:
+        yield browser
+
 
 @pytest.fixture
 def between(server: Any) -> Iterator[Network]:
@@ -25,10 +35,15 @@ def status(visit: Visit) -> str:
     return visit.text("#status")
 
 
+def asked(visit: Visit, method: str, end: str) -> list[dict[str, Any]]:
+    """The page's requests of that method to addresses that end so."""
+    of_visit = [each for each in visit.browser.requests() if each["url"].startswith(visit.url)]
+    return [each for each in of_visit if each["method"] == method and each["url"].endswith(end)]
+
+
 def reply_id(visit: Visit) -> str:
-    """As the page last asked for it."""
-    asked = [each["url"] for each in visit.browser.requests() if "/replies/" in each["url"]]
-    found: str = asked[-1].split("/replies/")[1].split("/")[0]
+    """As the page chose it when it sent the message."""
+    found: str = json.loads(asked(visit, "POST", "/replies")[-1]["postData"])["id"]
     return found
 
 
@@ -49,13 +64,13 @@ def test_a_reply_whose_connection_is_cut_after_every_event_is_spoken_once_and_wh
     visit = Visit(browser, between.url)
     visit.until_ready()
     between.events_per_connection = 1
-    visit.send("What is on today?")
-    seen = visit.until_spoken(patience_s=300)  # about a hundred connections, one after the other
+    visit.send("What time is it?")
+    seen = visit.until_spoken(patience_s=300)  # eighty connections, one after the other
     log = events(server.url, reply_id(visit))
     text = "".join(payload["text"] for _, name, payload in log if name == "delta")
-    asked = [each["headers"] for each in visit.browser.requests() if each["url"].endswith("/events")]
+    after = {int(each["headers"]["last-event-id"]) for each in asked(visit, "GET", "/events")}
     # 0: a connection that broke before its first event.
-    assert {int(headers["last-event-id"]) for headers in asked} - {0} == set(range(1, len(log)))
+    assert after - {0} == set(range(1, len(log)))
     assert seen["length"] == len(text)
     first, second = seen["units"]
     assert (first["start"], first["end"], second["end"]) == (0, second["start"], len(text))
@@ -67,11 +82,11 @@ def test_a_reply_whose_connection_is_cut_after_every_event_is_spoken_once_and_wh
     said = words_of(" ".join(unit["text"] for unit in seen["units"]).replace("[softly]", ""))
     assert shared_in_order(said, visit.recording().words()) > 0.8
     shown = visit.text(".reply .stretch")
-    assert shown.count("One moment") == 1
+    assert shown.count("Let me look at the clock") == 1
 
 
 def test_a_longer_break_is_said_and_is_not_the_end(between: Network, browser: Any) -> None:
-    visit = Visit(browser, between.url)
+    visit = Visit(browser, between.url, tap=False)
     visit.send("What is on today?")
     visit.until(lambda: visit.inspect()["length"] > 10, "some text has come")
     between.go_down()
@@ -81,35 +96,51 @@ def test_a_longer_break_is_said_and_is_not_the_end(between: Network, browser: An
     assert seen["state"] in ("listening", "speaking", "blocked")
     assert seen["cursor"] < seen["length"] or not seen["units"][1:]
     between.come_up()
-    # Its speech may have been asked for while nothing came through: that unit failed, but the reply is whole.
     whole = visit.until(lambda: (now := visit.inspect())["final"] and now, "the reply is whole")
     assert whole["units"][-1]["end"] == whole["length"]
+    assert "failed" not in [unit["state"] for unit in whole["units"]]
     assert status(visit) != "Reconnecting …"
     assert "has not come back" not in visit.text(".trouble")
+
+
+def test_a_message_sent_without_a_connection_is_answered_once_when_it_is_back(
+    between: Network, server: Any, browser: Any
+) -> None:
+    visit = Visit(browser, between.url, tap=False)
+    visit.until_ready()
+    between.go_down()
+    visit.send("What time is it?")
+    visit.until(lambda: status(visit) == "Reconnecting …", "the page says that it reconnects")
+    between.come_up()
+    whole = visit.until(lambda: (now := visit.inspect())["final"] and now, "the reply is whole")
+    sent = asked(visit, "POST", "/replies")
+    (reply,) = {json.loads(each["postData"])["id"] for each in sent}
+    log = events(server.url, reply)
+    assert len(sent) > 1
+    assert [name for _, name, _ in log].count("start") == 1
+    assert sum(len(payload["text"]) for _, name, payload in log if name == "delta") == whole["length"]
+    assert visit.text(".trouble") == ""
 
 
 def test_a_stop_without_a_connection_reaches_the_server_when_it_is_back(
     between: Network, server: Any, browser: Any
 ) -> None:
-    visit = Visit(browser, between.url)
+    visit = Visit(browser, between.url, tap=False)
     visit.send("Tell me a story.")
     visit.until_playing(0, seconds=0.4)
     between.go_down()
-    visit.press("stop")
+    visit.driver.find_element(By.ID, "stop").click()
     heard = visit.inspect()["heard"]
     between.come_up()
 
-    def told() -> list[dict[str, Any]]:
-        return [each for each in visit.browser.requests() if each["url"].endswith("/heard")]
-
-    visit.until(told, "the server is told what was heard")
-    assert json.loads(told()[-1]["postData"]) == {"at": heard, "generation": 1}
+    visit.until(lambda: asked(visit, "PUT", "/heard"), "the server is told what was heard")
+    assert json.loads(asked(visit, "PUT", "/heard")[-1]["postData"]) == {"at": heard, "generation": 1}
     name = events(server.url, reply_id(visit))[-1][1]
     assert name in ("stopped", "final")  # it may have been written to its end meanwhile
 
 
 def test_a_server_that_has_lost_the_reply_ends_it_in_words(run_server: Any, between: Network, browser: Any) -> None:
-    visit = Visit(browser, between.url)
+    visit = Visit(browser, between.url, tap=False)
     visit.send("Tell me a story.")
     visit.until(lambda: visit.inspect()["length"] > 80, "some text has come")
     with run_server() as restarted:
@@ -122,17 +153,19 @@ def test_a_server_that_has_lost_the_reply_ends_it_in_words(run_server: Any, betw
 def test_a_connection_that_was_given_up_is_sought_again_at_the_press_of_a_button(
     between: Network, browser: Any
 ) -> None:
-    visit = Visit(browser, between.url)
+    visit = Visit(browser, between.url, tap=False)
     visit.send("Tell me a story.")
     visit.until(lambda: visit.inspect()["length"] > 80, "some text has come")
     between.go_down()
+    visit.driver.execute_script(HURRY)
     again = visit.until(lambda: visit.driver.find_elements(By.CSS_SELECTOR, ".trouble .again"), "the page gives up")
     assert "connection to the server was lost" in visit.text(".trouble")
-    before = visit.inspect()
+    before = visit.until(lambda: (now := visit.inspect())["state"] == "failed" and now, "what there was is spoken")
     assert not before["final"]
     between.come_up()
     again[0].click()
+    assert visit.inspect()["state"] in ("listening", "speaking", "idle")
     whole = visit.until(lambda: (now := visit.inspect())["final"] and now, "the reply is whole")
     assert whole["length"] > before["length"]
     assert whole["generation"] == 1
-    assert "connection to the server was lost" not in visit.text(".trouble")
+    assert not visit.driver.find_elements(By.CSS_SELECTOR, ".trouble .again")

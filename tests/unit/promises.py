@@ -151,6 +151,8 @@ class Promises:
                 self.final, self.failed = True, False
             case cues.ReplyFailed():
                 self.failed |= not (self.final or self.stopped)
+            case cues.ReplyResumed():
+                self.failed = False
             case cues.Stop():
                 self.stopped = True
             case cues.AudioReceived(token, received_s):

@@ -5,6 +5,7 @@ Row numbers are those of the field cases: public reports about this job, and wha
 
 from __future__ import annotations
 
+from onetake import cues
 from tests.unit.stage import Stage
 
 
@@ -104,6 +105,17 @@ def test_state_stays_failed_when_the_listener_stops_what_is_left() -> None:
     stage = Stage().reply("One.", final=False)
     stage.break_off()
     stage.stop()
+    assert stage.state == "failed"
+
+
+def test_state_is_listening_while_a_lost_reply_is_sought_again() -> None:
+    stage = Stage()
+    stage.write("One")
+    stage.break_off()
+    assert stage.state == "failed"
+    stage.handle(cues.ReplyResumed())
+    assert stage.state == "listening"
+    stage.break_off()
     assert stage.state == "failed"
 
 

@@ -137,6 +137,30 @@ async def test_a_reader_that_lost_its_connection_gets_exactly_the_rest(
     assert whole.text.startswith("event: start\n")
 
 
+async def test_a_message_sent_again_under_its_id_gets_the_reply_that_was_begun(
+    client: httpx2.AsyncClient, held: HeldModel
+) -> None:
+    message = {"text": "Hi", "id": "a-message-of-the-page"}
+    async with client.stream("POST", "/replies", json=message) as lost:
+        await held.reached.wait()
+        async with client.stream("POST", "/replies", json=message) as again:
+            held.let_go.set()
+            body = (await again.aread()).decode()
+            assert again.headers["location"] == lost.headers["location"] == "/replies/a-message-of-the-page"
+            assert body == (await lost.aread()).decode()
+    assert body.count("event: start") == 1
+    other = await client.post("/replies", json={**message, "text": "Bye"})
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "id_taken")
+
+
+@pytest.mark.parametrize("id", ["short", "../../etc/passwd-----", "x" * 101, 7])
+async def test_an_id_that_could_be_anothers_or_is_no_part_of_a_path_is_refused(
+    client: httpx2.AsyncClient, id: object
+) -> None:
+    refused = await client.post("/replies", json={"text": "Hi", "id": id})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad_request")
+
+
 async def test_regenerate_turns_up_in_the_stream_that_is_being_read(
     client: httpx2.AsyncClient, held: HeldModel
 ) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 
+from onetake.errors import UsageError
 from onetake.server.store import LoggedEvent, MemoryStore, Record, ReplyTooLong, Store, StoreUnavailable, UnknownReply
-from onetake.server.store.in_redis import RedisStore
+from onetake.server.store.in_redis import RedisStore, open_store
 
 pytestmark = pytest.mark.anyio
 
@@ -228,6 +230,15 @@ async def test_silence_is_told(store: Store, reply: str, monkeypatch: pytest.Mon
             break
 
 
+async def test_a_reply_is_created_once(store: Store, reply: str) -> None:
+    await store.append(reply, 1, [delta("One.")], 4)
+    before = await store.find(reply)
+    assert not await store.create(Record(reply, "elsewhere", "other", spoken=False))
+    assert await store.find(reply) == before
+    assert await store.last(reply) == 2
+    assert await store.conversation("elsewhere") == []
+
+
 async def test_an_unknown_reply_is_refused_by_name(store: Store) -> None:
     with pytest.raises(UnknownReply, match="'nope'"):
         await store.find("nope")
@@ -276,6 +287,34 @@ async def test_memory_forgets_what_is_old() -> None:
     assert await store.conversation("nobody") == []
 
 
+async def test_memory_gives_text_together_and_what_ends_a_unit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onetake.server.store.memory.GATHER_S", 3600)
+    store = MemoryStore()
+    reply = await begun(store)
+    batches = aiter(store.follow(reply, after=0))
+    assert [event.name for event in await anext(batches)] == ["start"]
+    waiting = asyncio.ensure_future(anext(batches))
+    await asyncio.sleep(0)
+    for text in ("One. ", "Two. "):
+        await store.append(reply, 1, [delta(text)], 10)
+    done, _ = await asyncio.wait([waiting], timeout=0.01)
+    assert not done
+    await store.append(reply, 1, [("unit_end", {"at": 10})], 10)
+    assert [event.name for event in await waiting] == ["delta", "delta", "unit_end"]
+
+
+async def test_memory_gives_gathered_text_when_its_time_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onetake.server.store.memory.GATHER_S", 0.01)
+    store = MemoryStore()
+    reply = await begun(store)
+    batches = aiter(store.follow(reply, after=1))
+    for text in ("One. ", "Two. "):
+        waiting = asyncio.ensure_future(anext(batches))
+        await asyncio.sleep(0)
+        await store.append(reply, 1, [delta(text)], 10)
+        assert len(await waiting) == 1
+
+
 # -- redis -------------------------------------------------------------------------------------
 
 
@@ -316,6 +355,17 @@ async def test_redis_a_writer_that_is_silent_for_longer_than_its_lease_keeps_it(
         await store.append(reply, 1, [("final", {"length": 0})], 0)
         assert (await reading)[-1].name == "final"
     await store.aclose()
+
+
+def test_a_redis_that_does_not_answer_is_told_when_the_server_starts_and_its_password_is_not() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # and not listening
+        port = bound.getsockname()[1]
+        with pytest.raises(UsageError) as refusal:
+            open_store(f"redis://me:secret@127.0.0.1:{port}/0")
+    assert f"no Redis answers at redis://127.0.0.1:{port}/0: " in str(refusal.value)
+    assert "secret" not in str(refusal.value)
+    assert "\n" not in str(refusal.value)
 
 
 async def test_redis_out_of_reach_is_said() -> None:

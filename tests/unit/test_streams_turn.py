@@ -99,7 +99,12 @@ def test_half_a_pair_does_not_wait_beyond_the_unit() -> None:
         ("1 < 2 <thinking> <think", "1 < 2 <thinking> <think"),
         ("the tag `<think>` opens", "the tag `<think>` opens"),
         ("<think><think></think>a", "a"),
-        ("a</think>b", "a</think>b"),
+        ("Hm.</think>Yes.", "Yes."),
+        ("Hm.\n</think>\n\nYes.</think>No.", "\n\nYes.No."),
+        ("Yes. <think>Hm.</think>No.</think>", "Yes. No."),
+        ("Yes. <think>Hm.", "Yes. "),
+        ("Hm. `</think>` ends it.</think>Yes.", "Yes."),
+        ("the tag `</think>` closes", "the tag `</think>` closes"),
     ],
 )
 def test_inline_thoughts_are_no_part_of_the_text_wherever_it_is_split(text: str, expected: str) -> None:
@@ -107,6 +112,36 @@ def test_inline_thoughts_are_no_part_of_the_text_wherever_it_is_split(text: str,
     assert said(*text, thoughts=True) == expected
     for cut in range(len(text)):
         assert said(text[:cut], text[cut:], thoughts=True) == expected
+
+
+def test_a_thought_without_its_opening_reaches_back_to_where_its_message_began() -> None:
+    """Each response of such a model begins with one, after a tool as at the start; whole units stay."""
+    turn = Turn(thoughts=True)
+    for _ in range(2):
+        for piece in ("Hm", ". </th", "ink>Let me look. "):
+            turn.say(piece)
+        turn.call("1")
+        turn.answer("1")
+    turn.say("Found it.")
+    turn.new_message()
+    turn.say("Well.</think>And more.")
+    turn.finish()
+    told = judge(turn.take_events())
+    assert told.units == ["Let me look. ", "Let me look. ", "Found it.\n\nAnd more."]
+    assert told.resets == [0, 13]
+
+
+def test_a_snapshot_that_is_told_again_with_its_thought_voids_nothing() -> None:
+    turn = Turn(thoughts=True)
+    turn.say("Hm.</think>Let me look. ")
+    turn.end_unit()
+    turn.take_events()
+    turn.retell()
+    turn.say("Hm.</think>Let me look. ")
+    turn.end_unit()
+    turn.say("Found it.")
+    turn.retold()
+    assert turn.take_events() == [Delta("Found it.")]
 
 
 def test_a_thought_left_open_ends_with_the_unit() -> None:

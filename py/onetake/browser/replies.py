@@ -5,39 +5,31 @@
     await stream.resume()                                          # after the connection was given up
 
 A connection that breaks is opened again from the last event on, as often as it takes, so that a drop costs neither
-a word nor a unit and none comes twice. A server that cannot be reached is tried for `GIVE_UP_S`.
+a word nor a unit and none comes twice. A server that cannot be reached is sought for a while (`onetake.browser.link`);
+the page chooses the reply's id, so that a message that got no answer can be sent again and is answered once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import random
+import secrets
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from onetake.browser.ffi import js_object, now_ms, window
+from onetake.browser.link import GIVE_UP_S, Link, seek
 from onetake.browser.reading import read, refusal
 from onetake.browser.scope import Scope
 from onetake.streams import Event, Failed, Reset, Start, open_adapter
 
-Link = Literal["live", "reconnecting"]
-
-FIRST_PAUSE_S = 0.1
-LONGEST_PAUSE_S = 8.0
-"""Between two attempts. Each pause is twice the one before, less a random part, so that listeners come back apart."""
-
-GIVE_UP_S = 30.0
 ANSWER_S = 10.0
 """How long one attempt may take."""
-
-SAY_S = 0.7
-"""A drop that is over sooner is not worth a word."""
 
 SILENT_S = 40.0
 """A connection without a byte for so long is dead, however open it looks: the server pings every 15 seconds."""
 
-UNREACHABLE = "The server does not answer. Send the message again when it is back."
+UNREACHABLE = f"The server has not answered for {GIVE_UP_S:g} seconds."
 FORGOTTEN = "The server no longer has this reply; perhaps it was restarted. Send the message again."
 LOST = f"The connection to the server was lost and has not come back for {GIVE_UP_S:g} seconds."
 
@@ -45,7 +37,7 @@ LOST = f"The connection to the server was lost and has not come back for {GIVE_U
 class ReplyStream:
     """Reads one reply. `on_event` gets its events in order, each once; after `scope` has ended, none.
 
-    `on_link` is told when the connection is being sought and when it is there again.
+    `on_link` is told when the connection is being sought and when that is over.
     """
 
     def __init__(
@@ -60,6 +52,7 @@ class ReplyStream:
         self._on_event = on_event
         self._on_link = on_link
         self._adapter = open_adapter("onetake")
+        self._message: dict[str, Any] = {}
         self._reading = False
         self._generation = 0  # the newest one read of
         self._wanted = 0  # the newest one asked for
@@ -69,14 +62,16 @@ class ReplyStream:
 
     async def begin(self, text: str, conversation: str | None, spoken: bool = True) -> None:
         """Ask for a reply to `text`, to be listened to or to be read, and read it to its end."""
-        body: dict[str, Any] = {"text": text, "spoken": spoken}
+        self._message = {"id": secrets.token_urlsafe(12), "text": text, "spoken": spoken}
         if conversation is not None:
-            body["conversation"] = conversation
+            self._message["conversation"] = conversation
+        await self._begin()
+
+    async def _begin(self) -> None:
         connection = self._scope.child()
-        # Once only: nobody knows whether a message that got no answer has arrived.
-        response_js = await self._try("POST", "replies", body, connection=connection)
+        response_js = await self._reach("POST", "replies", self._message, connection=connection)
         if response_js is None:
-            self._tell(Failed("server_unreachable", UNREACHABLE))
+            self._tell(Failed("server_unreachable", UNREACHABLE, retryable=True))
         elif not response_js.ok:
             self._tell(await _refused(response_js))
         else:
@@ -86,7 +81,9 @@ class ReplyStream:
 
     async def resume(self) -> None:
         """Seek the connection again after it was given up."""
-        if not self._reading:
+        if self.id is None:
+            await self._begin()
+        elif not self._reading:
             await self._read(None, self._scope.child())
 
     async def regenerate(self) -> None:
@@ -139,7 +136,7 @@ class ReplyStream:
             if now_ms() - ear.last_ms > SILENT_S * 1000:
                 connection.dispose()  # which aborts it
 
-        connection.every(1000, listen)
+        connection.every(SILENT_S * 25, listen)
         async for event in read(response_js, ear):
             self._tell(event)
 
@@ -147,8 +144,7 @@ class ReplyStream:
         """The stream from the last event on; None if it is not to be had, which has been told then."""
         headers = {"last-event-id": self._adapter.last_event_id or "0"}
         path = f"replies/{self.id}/events"
-        await asyncio.sleep(_pause_s(0))
-        response_js = await self._reach("GET", path, headers=headers, connection=connection)
+        response_js = await self._reach("GET", path, headers=headers, connection=connection, dropped=True)
         if response_js is None:
             self._tell(Failed("connection_lost", LOST, retryable=True))
         elif response_js.status == 404:
@@ -172,24 +168,17 @@ class ReplyStream:
 
     # -- asking --------------------------------------------------------------------------------
 
-    async def _reach(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
-        """The server's answer, asked for again and again; None if there is none for `GIVE_UP_S`."""
-        began_ms = now_ms()
-        attempt = 0
-        seeking = Scope(None if self._scope.disposed else self._scope)
-        seeking.after(SAY_S, lambda: self._on_link("reconnecting"))
-        try:
-            while True:
-                response_js = await self._try(method, path, body, **options)
-                if response_js is not None and response_js.status < 500:
-                    return response_js
-                if now_ms() - began_ms > GIVE_UP_S * 1000:
-                    return None
-                attempt += 1
-                await asyncio.sleep(_pause_s(attempt))
-        finally:
-            seeking.dispose()
-            self._on_link("live")  # or given up, which is told in its own words
+    async def _reach(
+        self, method: str, path: str, body: Any = None, *, dropped: bool = False, **options: Any
+    ) -> Any:
+        """The server's answer, sought for a while; None if there is none."""
+
+        async def ask() -> Any:
+            response_js = await self._try(method, path, body, **options)
+            return None if response_js is None or response_js.status >= 500 else response_js
+
+        scope = Scope() if self._scope.disposed else self._scope  # a stop goes on after its reply is gone
+        return await seek(ask, scope, self._on_link, dropped=dropped)
 
     async def _try(
         self,
@@ -229,10 +218,6 @@ class _Ear:
     def feed(self, data: bytes) -> list[Event]:
         self.last_ms = now_ms()
         return list(self._adapter.feed(data))
-
-
-def _pause_s(attempt: int) -> float:
-    return min(FIRST_PAUSE_S * 2.0**attempt, LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
 
 
 async def _refused(response_js: Any) -> Failed:

@@ -53,16 +53,22 @@ class Replies:
         self._now = now
         self._takes: dict[asyncio.Task[None], Take] = {}
 
-    async def start(self, text: str, conversation: str | None = None, spoken: bool = True) -> Reply:
-        """Begin to write a reply to `text`, at once.
+    async def start(
+        self, text: str, conversation: str | None = None, spoken: bool = True, id: str | None = None
+    ) -> Reply:
+        """Begin to write a reply to `text`, at once; under an `id` that is given, only if there is none of that id.
+
+        So who had no answer may ask again. Raises ApiError (409) if that reply is one to another text.
 
         A conversation that is not known (any more) starts empty under the id given. A reply of it that is
         still being written is stopped first: one is written at a time.
         """
-        record = Record(_new_id(), conversation or _new_id(), well_formed(text), spoken)
-        await self._store.create(record)
-        await self._stop(await self._before(record))
-        self._write(record)
+        record = Record(id or _new_id(), conversation or _new_id(), well_formed(text), spoken)
+        if await self._store.create(record):
+            await self._stop(await self._before(record))
+            self._write(record)
+        elif (await self._store.find(record.id)).text != record.text:
+            raise ApiError(409, "id_taken", f"The reply {record.id!r} answers another text: choose another id.")
         return Reply(self, self._store, record.id)
 
     async def find(self, id: str) -> Reply:

@@ -2,12 +2,10 @@
 
     app.include_router(router(Replies(build_agent(None))))
 
-Events that are there together go out together, in one write: a busy server writes fewer and larger pieces, which
-keeps it from falling behind (tests/bench/replies.py). FastAPI's own server-sent events, each a model, a queue and
-a write, cannot do that. May be imported by `onetake.server.app`.
+Events that are there together go out together, in one write. FastAPI's own server-sent events, each a model, a queue
+and a write, cannot do that. May be imported by `onetake.server.app`.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -23,17 +21,15 @@ from onetake.server.transcript import well_formed
 TEXT_LIMIT = 10_000
 """Code points of one message from the listener."""
 
-GATHER_S = 0.03
-"""How long text is gathered after text was written. A write is half of what a delta costs; nobody sees 30 ms."""
-
 _WellFormed = BeforeValidator(lambda value: well_formed(value) if isinstance(value, str) else value)
 
 
 class NewReply(BaseModel):
     """A message of the listener's. `conversation` is any id; an unknown one begins a conversation of that
-    id."""
+    id. `id` is what the reply is to be called: who chooses it may send the message again and gets the same reply."""
 
     text: Annotated[str, _WellFormed]
+    id: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9_-]{16,100}$")] = None
     conversation: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")] = None
     spoken: bool = True
 
@@ -75,7 +71,7 @@ def router(replies: Replies) -> APIRouter:
                 unit="characters",
                 length=len(new.text),
             )
-        reply = await replies.start(new.text, new.conversation, new.spoken)
+        reply = await replies.start(new.text, new.conversation, new.spoken, new.id)
         return EventStream(await reply.events(after=0), location=f"/replies/{reply.id}")
 
     @routes.get("/replies/{id}/events", response_class=EventStream)
@@ -121,7 +117,5 @@ async def _lines(batches: AsyncIterator[list[LoggedEvent]]) -> AsyncIterator[str
         async for batch in batches:
             lines = [f"event: {event.name}\ndata: {event.data}\nid: {event.id}\n\n" for event in batch]
             yield "".join(lines) or ": ping\n\n"
-            if batch and batch[-1].name == "delta":
-                await asyncio.sleep(GATHER_S)
     except StoreUnavailable:
         return  # the reader comes back for the rest, and is told if it is still so

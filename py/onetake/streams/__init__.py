@@ -13,21 +13,11 @@ imported anywhere; imports nothing but the standard library and the core.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import Protocol
 
 from onetake.errors import UsageError
-from onetake.streams.ag_ui import AgUiAdapter
-from onetake.streams.ai_sdk_ui import AiSdkUiAdapter
-from onetake.streams.anthropic_messages import AnthropicMessagesAdapter
 from onetake.streams.events import Delta, Event, Failed, Final, Reset, Start, Stopped, Tool, UnitEnd
-from onetake.streams.gemini import GeminiAdapter
-from onetake.streams.langgraph import LangGraphAdapter
-from onetake.streams.ollama_chat import OllamaChatAdapter
-from onetake.streams.onetake import OnetakeAdapter
-from onetake.streams.open_webui import OpenWebUiAdapter
-from onetake.streams.openai_chat import OpenAiChatAdapter
-from onetake.streams.openai_responses import OpenAiResponsesAdapter
 
 __all__ = [
     "PROTOCOLS",
@@ -74,17 +64,19 @@ class Adapter(Protocol):
         """
 
 
-_ADAPTERS: dict[str, Callable[[], Adapter]] = {
-    "onetake": OnetakeAdapter,
-    "openai-chat": OpenAiChatAdapter,
-    "openai-responses": OpenAiResponsesAdapter,
-    "anthropic-messages": AnthropicMessagesAdapter,
-    "ai-sdk-ui": AiSdkUiAdapter,
-    "ag-ui": AgUiAdapter,
-    "ollama-chat": OllamaChatAdapter,
-    "gemini": GeminiAdapter,
-    "langgraph": LangGraphAdapter,
-    "open-webui": OpenWebUiAdapter,
+# The module of each and its class in it. They are imported when they are opened: a page that wakes has no time for more
+# than the one it reads.
+_ADAPTERS = {
+    "onetake": ("onetake", "OnetakeAdapter"),
+    "openai-chat": ("openai_chat", "OpenAiChatAdapter"),
+    "openai-responses": ("openai_responses", "OpenAiResponsesAdapter"),
+    "anthropic-messages": ("anthropic_messages", "AnthropicMessagesAdapter"),
+    "ai-sdk-ui": ("ai_sdk_ui", "AiSdkUiAdapter"),
+    "ag-ui": ("ag_ui", "AgUiAdapter"),
+    "ollama-chat": ("ollama_chat", "OllamaChatAdapter"),
+    "gemini": ("gemini", "GeminiAdapter"),
+    "langgraph": ("langgraph", "LangGraphAdapter"),
+    "open-webui": ("open_webui", "OpenWebUiAdapter"),
 }
 
 PROTOCOLS = tuple(_ADAPTERS)
@@ -94,6 +86,8 @@ PROTOCOLS = tuple(_ADAPTERS)
 def open_adapter(name: str) -> Adapter:
     """A fresh adapter for one turn in the protocol of that name; raises UsageError for an unknown one."""
     try:
-        return _ADAPTERS[name]()
+        module, adapter = _ADAPTERS[name]
     except KeyError:
         raise UsageError(f"No protocol is called {name!r}: use one of {', '.join(PROTOCOLS)}.") from None
+    opened: Adapter = getattr(import_module(f"onetake.streams.{module}"), adapter)()
+    return opened

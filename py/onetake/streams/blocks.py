@@ -17,13 +17,15 @@ class InlineBlocks:
     """Takes blocks out of text that comes in pieces, wherever the pieces are split. Linear in the text.
 
     A block begins with one of `openings` and ends with `closing`; with `line_end` a line feed right after it
-    goes with it. A block left open runs to the end. An opening right after a backtick is text: that is how
-    prose mentions one.
+    goes with it. A block left open runs to the end. With `orphans`, a closing outside of any block is a mark, too.
+    A mark right after a backtick is text: that is how prose mentions one.
     """
 
-    def __init__(self, openings: Sequence[str], closing: str, *, line_end: bool = False) -> None:
-        self._openings = openings
-        self._opening = re.compile(f"(?<!`)(?:{'|'.join(map(re.escape, openings))})")
+    def __init__(
+        self, openings: Sequence[str], closing: str, *, line_end: bool = False, orphans: bool = False
+    ) -> None:
+        self._marks = [*openings, closing] if orphans else openings
+        self._mark = re.compile(f"(?<!`)(?:{'|'.join(map(re.escape, self._marks))})")
         self._closing = closing
         self._takes_line_end = line_end
         self._inside = False
@@ -32,7 +34,7 @@ class InlineBlocks:
         self._held = ""  # may be the beginning of a mark
 
     def feed(self, piece: str) -> list[tuple[str, str | None]]:
-        """What is text of this piece, each stretch with the opening that follows it, `None` after the last."""
+        """What is text of this piece, each stretch with the mark that follows it, `None` after the last."""
         text = self._before + self._held + piece
         at = len(self._before)
         stretches: list[tuple[str, str | None]] = []
@@ -47,13 +49,13 @@ class InlineBlocks:
             if self._after and at < len(text):
                 at += text[at] == "\n"
                 self._after = False
-            opening = self._opening.search(text, at)
-            if opening is None:
-                stretches.append((text[at : self._hold(text, at, self._openings)], None))
+            mark = self._mark.search(text, at)
+            if mark is None:
+                stretches.append((text[at : self._hold(text, at, self._marks)], None))
                 return stretches
-            stretches.append((text[at : opening.start()], opening[0]))
-            at = opening.end()
-            self._inside = True
+            stretches.append((text[at : mark.start()], mark[0]))
+            at = mark.end()
+            self._inside = mark[0] != self._closing
 
     def flush(self) -> str:
         """What was held, as text, since no more comes with it. A block that is open ends here."""

@@ -23,6 +23,7 @@ REPLY_LIMIT = 1_000_000
 OPEN_LIMIT = 1_000
 """Tool calls without an answer, and messages being written, that a turn may have at one time."""
 
+_OPENING, _CLOSING = "<think>", "</think>"
 _MESSAGE_LIMIT = 500  # characters of an error message that are handed on
 
 
@@ -43,7 +44,9 @@ class Turn:
 
     A unit ends only where something was said since the last end; blank text goes with the next unit. Nothing
     counts after the end. A surrogate pair split over two pieces is one character, half a pair is U+FFFD. With
-    `thoughts`, what local models write as `<think>…</think>` into their text is no part of it.
+    `thoughts`, what local models write as `<think>…</think>` into their text is no part of it. The chat templates of
+    some (DeepSeek R1, QwQ) have the opening in the prompt, so that the model writes only the closing: then what a
+    message said before it is void, unless the message has opened a thought itself.
 
     A turn may be told again from its start (`restart`, `retell`): what is as it was gives no events.
     """
@@ -64,13 +67,15 @@ class Turn:
         self._speaks = False  # since the last unit end
         self._joins = False  # the next text is of another message
         self._calls: set[str] = set()
+        # Where a thought whose opening is not told would have begun; None if the message tells its openings.
+        self._thought_from: Mark | None = Mark(0, False, False)
         self._clear()
 
     def _clear(self) -> None:
         """Drop what is held back."""
         # UTF-16, since JSON escapes characters beyond the BMP as two surrogates.
         self._surrogates = codecs.getincrementaldecoder("utf-16-le")("replace")
-        self._blocks = InlineBlocks(["<think>"], "</think>") if self._strips_thoughts else None
+        self._blocks = InlineBlocks([_OPENING], _CLOSING, orphans=True) if self._strips_thoughts else None
 
     def take_events(self) -> list[Event]:
         """The events since the last call."""
@@ -92,6 +97,7 @@ class Turn:
         """The text from here on is of another message: a blank line joins it to what it follows."""
         self._flush()
         self._joins = True
+        self._begin_message()
 
     def end_unit(self) -> None:
         """Something else than text begins here, such as a tool call."""
@@ -103,6 +109,7 @@ class Turn:
             if self._ends[place : place + 1] != [self._at]:
                 self._ends.insert(place, self._at)
                 self._events.append(UnitEnd(self._at))
+        self._begin_message()
 
     def call(self, id: object) -> None:
         """The tool call of that id begins; it is open until `answer`."""
@@ -152,14 +159,14 @@ class Turn:
     def rewind(self, mark: Mark) -> None:
         """What was told since `mark` is void."""
         self._clear()
-        if self._at == self._length > mark.at:
-            self._void(mark.at)
-        self._at, self._speaks, self._joins = mark
+        self._go_back(mark)
+        self._begin_message()
 
     def retell(self) -> None:
         """The turn is told again from its start. What differs voids the units from there on."""
         self._clear()
         self._at, self._said, self._speaks, self._joins = 0, 0, False, False
+        self._begin_message()
 
     def restart(self) -> None:
         """As `retell`, where the trailing unit is void at once and only whole units are expected again."""
@@ -182,9 +189,26 @@ class Turn:
             self._write(self._blocks.flush())
 
     def _pass(self, text: str) -> None:
-        if self._blocks:
-            text = "".join(stretch for stretch, _ in self._blocks.feed(text))
-        self._write(text)
+        if not self._blocks:
+            self._write(text)
+            return
+        said = ""
+        for stretch, mark in self._blocks.feed(text):
+            said += stretch
+            if mark == _CLOSING and self._thought_from is not None:
+                self._go_back(self._thought_from)
+                said = ""
+            if mark is not None:
+                self._thought_from = None
+        self._write(said)
+
+    def _begin_message(self) -> None:
+        self._thought_from = Mark(self._at, self._speaks, self._joins)
+
+    def _go_back(self, mark: Mark) -> None:
+        if self._at == self._length > mark.at and not self.ended:
+            self._void(mark.at)
+        self._at, self._speaks, self._joins = mark
 
     def _write(self, text: str) -> None:
         if not text or self.ended:

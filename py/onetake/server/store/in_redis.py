@@ -10,18 +10,21 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import fields
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from onetake.errors import UsageError
 from onetake.server.store.interface import (
     ENDINGS,
+    GATHER_S,
     KEPT_S,
     LOG_LIMIT,
     PING_S,
@@ -40,6 +43,9 @@ from onetake.server.transcript import well_formed
 LEASE_S = 6.0
 """How long a writer may be silent before it counts as dead; it renews its lease three times as often."""
 
+ANSWER_S = 3.0
+"""How long a Redis may take to answer when the server starts."""
+
 LOOK_S = 0.05
 """How often those who wait for a writer to leave look again."""
 
@@ -48,6 +54,17 @@ _DISMISSED = "onetake:dismissed"
 """The channel on which servers tell each other that a take is over: "reply take"."""
 
 _log = logging.getLogger(__name__)
+
+
+def open_store(url: str) -> RedisStore:
+    """The store at `url`; raises UsageError, in one line, if no Redis answers there within ANSWER_S."""
+    store = RedisStore(url)
+    try:
+        with SyncRedis.from_url(url, socket_connect_timeout=ANSWER_S, socket_timeout=ANSWER_S) as asked:
+            asked.ping()
+    except (RedisError, OSError) as error:
+        raise UsageError(f"no Redis answers at {_without_password(url)}: {error}") from None
+    return store
 
 
 class RedisStore:
@@ -67,18 +84,10 @@ class RedisStore:
         self._listening: asyncio.Task[None] | None = None
         self._scripts = {name: self._redis.register_script(code) for name, code in SCRIPTS.items()}
 
-    async def create(self, record: Record) -> None:
-        keys = _keys(record.id)
+    async def create(self, record: Record) -> bool:
         start = payload(record.generation, {"reply": record.id, "conversation": record.conversation})
-        members = f"onetake:conversation:{record.conversation}"
-        async with self._redis.pipeline(transaction=True) as together:
-            together.hset(keys[0], mapping=_stored(record) | {"last": 1, "characters": len(start)})
-            together.xadd(keys[1], {"start": start}, id="1-0")
-            together.rpush(members, record.id)
-            for key in (*keys[:2], members):
-                together.expire(key, KEPT_S)
-            await _asked(together.execute())
-        await self._run("renew", record.id, record.take)
+        stored = [part for field in _stored(record).items() for part in field]
+        return bool(await self._run("create", record.id, record.id, record.conversation, record.take, start, *stored))
 
     async def find(self, id: str) -> Record:
         found: dict[str, str] = await _asked(self._redis.hgetall(_keys(id)[0]))
@@ -159,6 +168,8 @@ class RedisStore:
                 position, silent_s = batch[-1].id, 0.0
                 yield batch
                 over = batch[-1].name in ENDINGS and await self._over(id, position)
+                if batch[-1].name == "delta":
+                    await asyncio.sleep(GATHER_S)  # Redis wakes readers for anything, so here all waits
             else:
                 silent_s += look_s
                 if silent_s >= PING_S:
@@ -248,6 +259,10 @@ def _json(messages: Sequence[ModelMessage]) -> str:
     return well_formed(json.dumps(plain, ensure_ascii=False))
 
 
+def _without_password(url: str) -> str:
+    return re.sub("//[^/]*@", "//", url)
+
+
 def _keys(id: str) -> list[str]:
     """Of a reply: its record, its events, and its writers with the times at which their leases run out."""
     return [f"onetake:reply:{id}{part}" for part in ("", ":events", ":writers")]
@@ -258,6 +273,7 @@ def _stored(record: Record) -> dict[Any, Any]:
     del plain["id"]
     plain["spoken"] = int(record.spoken)
     plain["messages"] = _json(record.messages)
+    plain |= {"last": 0, "characters": 0}
     return {name: "" if value is None else str(value) for name, value in plain.items()}
 
 

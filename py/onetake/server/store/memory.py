@@ -13,6 +13,7 @@ from pydantic_ai.messages import ModelMessage
 
 from onetake.server.store.interface import (
     ENDINGS,
+    GATHER_S,
     KEPT_S,
     LOG_LIMIT,
     PING_S,
@@ -33,7 +34,8 @@ _EVENT_BYTES = 100
 
 @dataclass(slots=True, eq=False)
 class _Kept:
-    """One reply: its record, its log, who writes it, and what tells those who wait that something changed."""
+    """One reply: its record, its log, who writes it, who waits for news, when they last had some, and when they
+    get the text that is being gathered."""
 
     record: Record
     changed_s: float
@@ -41,7 +43,9 @@ class _Kept:
     characters: int = 0
     bytes: int = 0
     writers: dict[int, Callable[[], object]] = field(default_factory=dict)
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting: set[asyncio.Future[bool]] = field(default_factory=set)
+    told_s: float = 0.0
+    telling: asyncio.TimerHandle | None = None
 
 
 class MemoryStore:
@@ -63,12 +67,15 @@ class MemoryStore:
         self._conversations: dict[str, list[str]] = {}
         self._bytes = 0
 
-    async def create(self, record: Record) -> None:
+    async def create(self, record: Record) -> bool:
+        if record.id in self._replies:
+            return False
         kept = self._replies[record.id] = _Kept(record, self._clock())
         self._conversations.setdefault(record.conversation, []).append(record.id)
         self._log(kept, [("start", {"reply": record.id, "conversation": record.conversation})])
         while len(self._replies) > self._limit:
             self._forget_oldest()
+        return True
 
     async def find(self, id: str) -> Record:
         return replace(self._kept(id).record)
@@ -91,7 +98,7 @@ class MemoryStore:
     async def vacant(self, id: str, before: int | None = None) -> None:
         kept = self._kept(id)
         while any(before is None or take < before for take in kept.writers):
-            await kept.news.wait()
+            await self._news(kept)
 
     async def append(self, id: str, generation: int, events: Sequence[WireEvent], length: int) -> bool:
         kept = self._kept(id)
@@ -147,12 +154,8 @@ class MemoryStore:
                 yield batch
             elif kept.record.ending:
                 return
-            else:
-                try:
-                    async with asyncio.timeout(PING_S):
-                        await kept.news.wait()
-                except TimeoutError:
-                    yield []
+            elif not await self._news(kept):
+                yield []
 
     async def last(self, id: str) -> int:
         return len(self._kept(id).events)
@@ -180,13 +183,42 @@ class MemoryStore:
         kept.changed_s = self._clock()
         if self._replies.pop(kept.record.id, None):
             self._replies[kept.record.id] = kept  # now the last in line
-        self._tell(kept)
+        if events[-1][0] == "delta":
+            self._tell_of_text(kept)
+        else:
+            self._tell(kept)
         while self._bytes > self._limit_bytes and len(self._replies) > 1:
             self._forget_oldest()
 
+    async def _news(self, kept: _Kept) -> bool:
+        """Wait for news; False if there were none for PING_S."""
+        loop = asyncio.get_running_loop()
+        news: asyncio.Future[bool] = loop.create_future()
+        kept.waiting.add(news)
+        timer = loop.call_later(PING_S, _say, news, False)
+        try:
+            return await news
+        finally:
+            timer.cancel()
+            kept.waiting.discard(news)
+
     def _tell(self, kept: _Kept) -> None:
-        kept.news.set()
-        kept.news = asyncio.Event()
+        """Wake all who wait, now."""
+        if kept.telling is not None:
+            kept.telling.cancel()
+            kept.telling = None
+        kept.told_s = asyncio.get_running_loop().time()
+        for news in kept.waiting:
+            _say(news, True)
+
+    def _tell_of_text(self, kept: _Kept) -> None:
+        """Wake all who wait, as soon as the last news are GATHER_S old."""
+        if kept.telling is None:
+            loop = asyncio.get_running_loop()
+            if kept.told_s + GATHER_S <= loop.time():
+                self._tell(kept)
+            else:
+                kept.telling = loop.call_at(kept.told_s + GATHER_S, self._tell, kept)
 
     def _reset(self, kept: _Kept, at: int) -> None:
         record = kept.record
@@ -215,6 +247,11 @@ class MemoryStore:
         members.remove(kept.record.id)
         if not members:
             del self._conversations[kept.record.conversation]
+
+
+def _say(news: asyncio.Future[bool], said: bool) -> None:
+    if not news.done():
+        news.set_result(said)
 
 
 def _writes(record: Record, generation: int) -> bool:

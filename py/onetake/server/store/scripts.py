@@ -1,13 +1,13 @@
 """What Redis does in one breath, in its own Lua. Imported by `onetake.server.store.in_redis` only.
 
 Every script gets the keys of a reply, of its events and of its writers, how long a reply is kept (s), how long a
-lease lasts (ms), and its own arguments. It answers "unknown" if there is no such reply.
+lease lasts (ms), and its own arguments. All but "create" answer "unknown" if there is no such reply.
 """
 
 _COMMON = """
 local reply, events, writers = KEYS[1], KEYS[2], KEYS[3]
 local kept_s, lease_ms = ARGV[1], tonumber(ARGV[2])
-if redis.call('EXISTS', reply) == 0 then return 'unknown' end
+local known = redis.call('EXISTS', reply) == 1
 
 local function get(name) return redis.call('HGET', reply, name) end
 
@@ -32,6 +32,19 @@ end
 local function writes(generation)
   return get('ending') == '' and get('generation') == generation
 end
+"""
+
+_CREATE = """
+if known then return 0 end
+redis.call('HSET', reply, unpack(ARGV, 7))
+redis.call('RPUSH', 'onetake:conversation:' .. ARGV[4], ARGV[3])
+log('start', ARGV[6])
+lease(ARGV[5])
+return 1
+"""
+
+_UNKNOWN = """
+if not known then return 'unknown' end
 """
 
 _BODIES = {
@@ -99,4 +112,4 @@ return get('last') == ARGV[3] and 1 or 0
 """,
 }
 
-SCRIPTS = {name: _COMMON + body for name, body in _BODIES.items()}
+SCRIPTS = {"create": _COMMON + _CREATE} | {name: _COMMON + _UNKNOWN + body for name, body in _BODIES.items()}
