@@ -7,22 +7,25 @@
     for number, event, expected, effects in replay(trace.text().splitlines()):
         assert effects == expected
 
-Pure: import it anywhere. The page's trace is `window.onetake.trace()`; `onetake replay FILE` runs one.
+Pure: import it anywhere. The page's trace is `window.onetake.trace()`, and `window.onetake.report()` saves it with
+every word masked, below a line on the browser (`web/devtools.mjs`); `onetake replay FILE` runs either.
 """
 
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from math import isfinite, nan
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from onetake import cues
 from onetake.conductor import Conductor
 from onetake.cues import Effect, Event, Token
 from onetake.errors import UsageError
+from onetake.life import UnitState
+from onetake.masks import mask, mask_code
 
 #: Events kept, about 20 minutes of speech; beyond that the oldest replies are forgotten.
 KEPT = 30_000
@@ -50,7 +53,7 @@ class Trace:
             self._kept += 1
 
     def text(self, anonymous: bool = False) -> str:
-        """The trace as JSON Lines; `anonymous` puts other letters of the same script in the place of every text."""
+        """The trace as JSON Lines; `anonymous` masks every word of the conversation (`onetake.masks`)."""
         write = _masked if anonymous else _plain
         lines: list[dict[str, Any]] = []
         for concurrency, noted in self._replies:
@@ -77,63 +80,52 @@ def as_json(effect: Effect) -> str:
 
 
 def replay(lines: Iterable[str]) -> Iterator[Step]:
-    """Run a trace through fresh conductors. Raises UsageError naming the line that is no part of a trace."""
+    """Run a trace, or a report with one, through fresh conductors.
+
+    Raises UsageError naming the line that is no part of a trace.
+    """
     conductor: Conductor | None = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            if "begin" in record:
-                conductor = Conductor(record["begin"]["concurrency"])
-                continue
-            event = _read(record["event"])
-            expected = [_read(effect) for effect in record["effects"]]
+            match json.loads(line):
+                case {"report": _}:
+                    continue
+                case {"begin": {"concurrency": int(concurrency)}}:
+                    conductor = Conductor(concurrency)
+                    continue
+                case record:
+                    event = _read(record["event"])
+                    expected = [_read(effect) for effect in record["effects"]]
         except (ValueError, KeyError, TypeError) as error:
-            how = "save one with onetake.trace()"
+            how = "save one with onetake.report() or onetake.trace()"
             raise UsageError(f"line {number} is no line of a trace ({error!r}); {how}") from None
         if conductor is None:
             raise UsageError(f"line {number} comes before any reply begins; a trace starts with a line of begin")
         yield Step(number, event, expected, conductor.handle(event))
 
 
-def masked(text: str) -> str:
-    """`text` with another letter of the same script for each letter and 0 for each digit; all else stays."""
-    return "".join(map(_mask, text))
-
-
-def _mask(character: str) -> str:
-    kind = unicodedata.category(character)
-    if kind.startswith("N"):
-        return "0"
-    if not kind.startswith("L"):
-        return character
-    if character.isascii():
-        return "A" if character.isupper() else "a"
-    script = unicodedata.name(character, "").split(" ")[0]
-    return _STAND_INS.get(script, "ä")
-
-
-#: One letter of each script that is told apart when text is weighed (`onetake.heard`).
-_STAND_INS = {
-    "HANGUL": "가", "CJK": "中", "HIRAGANA": "あ", "KATAKANA": "ア",
-    "CYRILLIC": "я", "ARABIC": "ا", "HEBREW": "א",
-}
-
-
-#: Fields that may hold words of the conversation.
-_TEXTS = ("text", "chars", "emotion", "message")
-
-
 def _plain(value: Any) -> Any:
-    return _written(value, lambda text: text)
+    return _written(value, lambda _name, text: text)
 
 
 def _masked(value: Any) -> Any:
-    return _written(value, masked)
+    return _written(value, _masked_text)
 
 
-def _written(value: Any, write_text: Callable[[str], str], name: str = "") -> Any:
+def _masked_text(name: str, text: str) -> str:
+    """A text of the field of that name; whatever is not known to be ours may hold words of the conversation."""
+    match name:
+        case "state":
+            return UnitState(text)
+        case "code":
+            return mask_code(text)
+        case _:
+            return mask(text)
+
+
+def _written(value: Any, write_text: Callable[[str, str], str], name: str = "") -> Any:
     if isinstance(value, Token):
         return list(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -142,7 +134,9 @@ def _written(value: Any, write_text: Callable[[str], str], name: str = "") -> An
         return {"type": type(value).__name__, **written} if type(value).__name__ in _CLASSES else written
     if isinstance(value, list | tuple):
         return [_written(each, write_text, name) for each in value]
-    return write_text(value) if isinstance(value, str) and name in _TEXTS else value
+    if isinstance(value, float) and not isfinite(value):
+        return None  # JSON has no other word for a time that an engine does not know
+    return write_text(name, value) if isinstance(value, str) else value
 
 
 def _read(record: dict[str, Any]) -> Any:
@@ -164,4 +158,7 @@ def _value(hint: Any, value: Any) -> Any:
 
 
 def _tupled(value: Any) -> Any:
+    """A sequence; only times in it can be missing."""
+    if value is None:
+        return nan
     return tuple(map(_tupled, value)) if isinstance(value, list) else value

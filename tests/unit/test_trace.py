@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from math import inf, isnan, nan
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from onetake import Cutter, for_engine
+from onetake import Cutter, Unit, for_engine
 from onetake.conductor import Conductor
 from onetake.cues import (
     AlignmentReceived,
@@ -17,24 +19,27 @@ from onetake.cues import (
     PlaybackEnded,
     PlaybackPosition,
     PlaybackStarted,
+    ReplyFailed,
     ReplyFinal,
     Reset,
     SynthesisDone,
+    Synthesise,
     SynthesisFailed,
     Token,
+    UnitChanged,
     UnitClosed,
 )
 from onetake.errors import UsageError
 from onetake.server.cli import main
-from onetake.trace import Trace, masked, replay
+from onetake.trace import Trace, replay
 
 REPLY = "One moment, 잠깐만요. [softly] There it is.\n```card\nSecret table\n```\n[emotion:warm]"
 
 
-def session() -> Trace:
+def session(reply: str = REPLY) -> Trace:
     """Two units, one heard and one failed, then the reply written anew."""
     cutter = Cutter()
-    cutter.feed(REPLY)
+    cutter.feed(reply)
     cutter.end_unit(REPLY.index("[softly]"))
     cutter.finish()
     closed = [
@@ -78,8 +83,68 @@ def test_an_anonymous_trace_holds_no_word_of_the_conversation(word: str) -> None
     assert word not in session().text(anonymous=True)
 
 
-def test_masked_text_keeps_its_length_and_scripts() -> None:
-    assert masked("Hi 안녕, 42 😀 Привет!") == "Aa 가가, 00 😀 яяяяяя!"
+SAID = "Zanzibar"
+TOKEN = Token(1, 0, 1)
+UNIT = Unit(1, 0, 0, len(SAID), SAID, SAID)
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        UnitClosed(UNIT, for_engine(SAID, audio_tags=True)),
+        ReplyFailed(SAID, SAID),
+        AlignmentReceived(TOKEN, [SAID], [0.0], [0.5]),
+        SynthesisFailed(TOKEN, SAID, SAID),
+        Synthesise(TOKEN, SAID),
+        UnitChanged(1, 0, "failed", SAID, SAID),
+    ],
+    ids=lambda noted: type(noted).__name__,
+)
+def test_an_anonymous_trace_holds_no_text_of_any_field(noted: Any) -> None:
+    trace = Trace()
+    trace.begin(1)
+    trace.note(0.0, noted, [noted])
+    assert SAID in trace.text()
+    assert SAID not in trace.text(anonymous=True)
+
+
+def test_an_anonymous_trace_tells_which_of_our_errors_it_was() -> None:
+    assert "engine_failed" in session().text(anonymous=True)
+
+
+def test_anonymous_traces_of_texts_of_one_shape_are_the_same() -> None:
+    other = REPLY.translate(str.maketrans("hslwTO잠깐", "kzmvBU가만"))
+    assert other != REPLY
+    assert session(other).text(anonymous=True) == session().text(anonymous=True)
+
+
+def test_a_trace_is_json_also_where_an_engine_does_not_know_a_time() -> None:
+    trace = Trace()
+    trace.begin(1)
+    trace.note(0.0, AlignmentReceived(TOKEN, ["a", "b"], [nan, 0.5], [0.5, inf]), [])
+    (_, line) = trace.text().splitlines()
+    (step,) = replay(trace.text().splitlines())
+    assert json.loads(line, parse_constant=pytest.fail)["event"]["starts"] == [None, 0.5]
+    assert isinstance(step.event, AlignmentReceived)
+    assert isnan(step.event.starts[0])
+
+
+def test_a_report_is_run_as_it_is() -> None:
+    report = json.dumps({"report": {"browser": "none"}}) + "\n" + session().text(anonymous=True)
+    steps = list(replay(report.splitlines()))
+    assert len(steps) == 11
+    assert all(step.effects == step.expected for step in steps)
+
+
+def test_the_oldest_replies_are_forgotten_before_a_trace_grows_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onetake.trace.KEPT", 100)
+    trace = Trace()
+    for reply in range(1, 10):
+        trace.begin(concurrency=reply)
+        for _ in range(50):
+            trace.note(0.0, ReplyFinal(), [])
+    begun = [json.loads(line)["begin"]["concurrency"] for line in trace.text().splitlines() if "begin" in line]
+    assert begun == [7, 8, 9]
 
 
 def test_two_replies_are_told_apart() -> None:

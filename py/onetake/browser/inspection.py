@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from onetake.masks import mask, mask_code
 
 if TYPE_CHECKING:
     from onetake.browser.scope import Scope
@@ -47,19 +49,22 @@ class Floor:
         return {"sent": self.sent, "first_delta": self.first_delta, "chars_per_second": speed}
 
 
-def snapshot(voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any]) -> dict[str, Any]:
-    """The whole state as JSON-ready data (design 10)."""
+def snapshot(
+    voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any], anonymous: bool = False
+) -> dict[str, Any]:
+    """The whole state as JSON-ready data (design 10); `anonymous` masks every word of the conversation."""
     reading = voice.reading
     conductor = reading.conductor
+    units = [_unit(entry, reading, voice) for entry in conductor.entries]
     return {
-        "version": version("onetake"),
+        "version": _version(),
         "generation": conductor.generation,
         "state": voice.state,
         "cursor": reading.cutter.cursor,
         "length": reading.cutter.length,
         "final": reading.cutter.final,
         "heard": conductor.heard,
-        "units": [_unit(entry, reading, voice) for entry in conductor.entries],
+        "units": [_masked(unit) if anonymous else unit for unit in units],
         "counts": {
             "syntheses": voice.past_syntheses + conductor.syntheses,
             "stale_dropped": voice.past_stale_dropped + conductor.stale_dropped,
@@ -76,6 +81,13 @@ def snapshot(voice: Voice, scope: Scope, floor: Floor, boot: dict[str, Any]) -> 
         "boot": boot,
         "floor": floor.snapshot(),
     }
+
+
+@cache  # it reads a file
+def _version() -> str:
+    from importlib.metadata import version  # a tenth of the time that importing the package takes when a page wakes
+
+    return version("onetake")
 
 
 def _audio(context_js: Any) -> dict[str, Any]:
@@ -107,4 +119,14 @@ def _unit(entry: Entry, reading: SpokenReply, voice: Voice) -> dict[str, Any]:
         "heard": entry.heard_at,
         "error": dict(zip(("code", "message"), entry.error, strict=True)) if entry.error else None,
         "times": asdict(reading.times[unit.index]),
+    }
+
+
+def _masked(unit: dict[str, Any]) -> dict[str, Any]:
+    error = unit["error"]
+    return {
+        **unit,
+        "text": mask(unit["text"]),
+        "emotion": unit["emotion"] and mask(unit["emotion"]),
+        "error": error and {"code": mask_code(error["code"]), "message": mask(error["message"])},
     }

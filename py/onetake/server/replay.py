@@ -1,4 +1,4 @@
-"""`onetake replay`: a trace from a page, run through the conductor on this machine."""
+"""`onetake replay`: a trace or a report from a page, run through the conductor on this machine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from onetake.trace import replay as run
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True))
 def replay(file: str) -> None:
-    """Run the trace in FILE (- for standard input) and print its effects, one JSON object per line.
+    """Run the trace or report in FILE (- for standard input) and print its effects, one JSON object per line.
 
-    Ends with status 1, naming the first line, if they are not those the trace holds.
+    Ends with status 1, naming the first line, if they are not those the file holds.
     """
     differing: list[int] = []
     try:
