@@ -13,7 +13,9 @@ from onetake.server.access import Access, new_token
 
 pytestmark = pytest.mark.anyio
 
-ROUTES = [("GET", "/"), ("GET", "/voices"), ("POST", "/speech"), ("DELETE", "/replies/1"), ("GET", "/web/boot.mjs")]
+NEEDS_TOKEN = [("GET", "/"), ("GET", "/voices"), ("POST", "/speech"), ("DELETE", "/replies/1")]
+PUBLIC = [("GET", path) for path in ("/health", "/onetake.js", "/onetake.d.ts", "/web/0/boot.mjs", "/wheels/0/a.whl")]
+ROUTES = NEEDS_TOKEN + PUBLIC
 HOSTS = ["localhost", "127.0.0.1", "::1"]
 TOKEN = "correct-horse"
 
@@ -79,7 +81,7 @@ async def test_the_own_page_is_served() -> None:
 # -- beyond --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize(("method", "path"), NEEDS_TOKEN)
 @pytest.mark.parametrize(
     "headers",
     [
@@ -97,6 +99,18 @@ async def test_the_own_page_is_served() -> None:
 async def test_without_the_token_nothing_is_served(method: str, path: str, headers: dict[str, str]) -> None:
     async with visitor(None, TOKEN) as visit:
         assert code(await visit.request(method, path, headers=headers)) == (401, "token_required")
+
+
+@pytest.mark.parametrize(("method", "path"), PUBLIC)
+async def test_code_that_anybody_may_read_needs_no_token(method: str, path: str) -> None:
+    async with visitor(None, TOKEN) as visit:
+        assert (await visit.request(method, path)).text == "served"
+
+
+@pytest.mark.parametrize("path", ["/health/", "/healthy", "/web", "/onetake.json", "/voices/web/"])
+async def test_what_only_looks_like_code_needs_the_token(path: str) -> None:
+    async with visitor(None, TOKEN) as visit:
+        assert code(await visit.get(path)) == (401, "token_required")
 
 
 @pytest.mark.parametrize("query", ["", "token=", "token=wrong", "token", "Token=correct-horse"])

@@ -8,8 +8,16 @@
 `synthesis`   one unit, one request
 `voice`       all of these joined with cutter and conductor, for one reply at a time (`spoken_reply`: its state)
 `inspection`  what `window.onetake.inspect()` returns
+`devtools`    tracks in the browser's Performance panel and lines in its console
 `replies`     the reply stream from the server
 `page`        the WebUI
+`embedding`   a voice for pages of other people (`embedded_voice`: what it can do)
 
 Every module imports on ordinary CPython: what belongs to the browser is imported inside functions.
 """
+
+from __future__ import annotations
+
+from onetake.browser.embedding import create_voice
+
+__all__ = ["create_voice"]

@@ -44,12 +44,13 @@ def create_app(
     store: Store | None = None,
     hosts: Collection[str] | None,
     token: str | None = None,
+    origins: Collection[str] = (),
 ) -> FastAPI:
     """The application.
 
     `model` is the name shown to people. `voice` is the id of the voice the page asks for; None: the first one
-    there is. `store` keeps the replies; None: this process's memory. `hosts` and `token` say who may use the
-    server, see `onetake.server.access`.
+    there is. `store` keeps the replies; None: this process's memory. `hosts`, `token` and `origins` say who may
+    use the server, see `onetake.server.access`.
     """
 
     @asynccontextmanager
@@ -62,7 +63,7 @@ def create_app(
 
     # FastAPI's own pages of documentation load scripts from elsewhere.
     app = FastAPI(title="Onetake", version=version("onetake"), lifespan=lifespan, docs_url=None, redoc_url=None)
-    app.add_middleware(Access, hosts=hosts, token=token)
+    app.add_middleware(Access, hosts=hosts, token=token, origins=origins)
     app.add_middleware(SecurityHeaders)  # outermost: on refusals, too
     errors.install(app)
     # The voice that the page will ask for.

@@ -39,6 +39,14 @@ SERVING = (
     click.option("--model", help="Who writes the replies, as pydantic-ai names it. Without: a scripted companion."),
     click.option("--voice", help="Id of the voice that speaks. Without: the first one there is."),
     click.option("--redis", metavar="URL", help="Keep replies there, so that several servers share them."),
+    click.option(
+        "--allow-origin",
+        "origins",
+        metavar="ORIGIN",
+        multiple=True,
+        help="Pages of that origin, such as https://chat.example, may use this server. Repeat it for more; or set "
+        "ONETAKE_ALLOW_ORIGINS, separated by commas.",
+    ),
 )
 
 
@@ -73,10 +81,17 @@ def serve_agent(agent: str, **options: Any) -> None:
 
 
 def _serve(
-    agent: str | None, host: str, port: int, no_browser: bool, model: str | None, voice: str | None, redis: str | None
+    agent: str | None,
+    host: str,
+    port: int,
+    no_browser: bool,
+    model: str | None,
+    voice: str | None,
+    redis: str | None,
+    origins: Sequence[str],
 ) -> None:
     # Here, since they take seconds to import, which other commands need not wait for.
-    from onetake.server.access import new_token
+    from onetake.server.access import checked_origin, new_token
     from onetake.server.agents import build_agent
     from onetake.server.app import create_app
     from onetake.server.own_agent import load_agent
@@ -98,6 +113,7 @@ def _serve(
             store=_store(redis),
             hosts=[*LOOPBACK_NAMES, host] if token is None else None,
             token=token,
+            origins=[checked_origin(origin) for origin in origins or _listed("ONETAKE_ALLOW_ORIGINS")],
         )
         listening = _listen(host, port)
     except UsageError as error:
@@ -121,10 +137,15 @@ def _store(redis: str | None) -> Store:
     if redis is None:
         return MemoryStore()
     try:
-        from onetake.server.store.in_redis import RedisStore
+        from onetake.server.store.in_redis import open_store
     except ModuleNotFoundError:
         raise UsageError("--redis needs a package that is not installed: pip install 'onetake[redis]'") from None
-    return RedisStore(redis)
+    return open_store(redis)
+
+
+def _listed(variable: str) -> list[str]:
+    """What an environment variable lists, separated by commas."""
+    return [each.strip() for each in os.environ.get(variable, "").split(",") if each.strip()]
 
 
 def _check_voice(voice: str | None, engines: Sequence[Engine]) -> None:
