@@ -1,24 +1,19 @@
-"""The speed of the text core, as JSON lines: name, value, unit, limit, ok.
+"""The speed of the text core. Pure Python: runs on CPython and inside Pyodide.
 
-    python tests/bench/cutter.py
-
-Pure Python: runs on CPython as it is, and in Pyodide by importing this file and calling `run()`. Limits in
-seconds are those for Chromium. Ratios compare 8n with n on text made to be hard, where linear work gives 8
-and quadratic work 64.
+Limits in seconds are those for Chromium. Ratios compare 8n with n on text made to be hard, where linear work gives
+8 and quadratic work 64.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 import time
 import timeit
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TypedDict
 
 from onetake import Cutter, for_engine, speakable
+from tests.bench.figures import RUNS, Figure, at_most
 
 DELTA = 20  # code points per delta: what a fast model sends at a time
 UNIT_ENDS = 1_000
@@ -26,7 +21,6 @@ LIMIT_S = 1.0
 LIMIT_TENFOLD = 12.0
 LIMIT_EIGHTFOLD = 16.0
 HOSTILE_LENGTH = 125_000
-RUNS = 5
 RUN_S = 0.02
 
 _PARAGRAPH = (
@@ -57,28 +51,17 @@ HOSTILE = {
 }
 
 
-class Figure(TypedDict):
-    """One line of the output."""
-
-    name: str
-    value: float
-    unit: str
-    limit: float
-    ok: bool
-
-
 def run() -> Iterator[Figure]:
     """Measure everything; a figure is given as soon as it is known."""
     small_s, large_s = _best_s(lambda: cut_reply(100_000), lambda: cut_reply(1_000_000))
-    yield _figure("cutter, 1,000,000 characters", large_s, "s", LIMIT_S)
-    yield _figure("cutter, 1,000,000 against 100,000 characters", large_s / small_s, "times", LIMIT_TENFOLD)
+    yield at_most("cutter, 1,000,000 characters", large_s, "s", LIMIT_S)
+    yield at_most("cutter, 1,000,000 against 100,000 characters", large_s / small_s, "times", LIMIT_TENFOLD)
     for name, halves in HOSTILE.items():
         once, eightfold = (hostile(halves, HOSTILE_LENGTH * times) for times in (1, 8))
         for call in (speakable, engine_text):
             once_s, eightfold_s = _best_s(partial(call, once), partial(call, eightfold))
-            yield _figure(
-                f"{call.__name__}, {name}, 8n against n", eightfold_s / once_s, "times", LIMIT_EIGHTFOLD
-            )
+            name_of = f"{call.__name__}, {name}, 8n against n"
+            yield at_most(name_of, eightfold_s / once_s, "times", LIMIT_EIGHTFOLD)
 
 
 def hostile(halves: tuple[str, str], length: int) -> str:
@@ -122,15 +105,3 @@ def _best_s(*calls: Callable[[], object]) -> list[float]:
         for _ in range(RUNS)
     ]
     return [min(times) for times in zip(*runs, strict=True)]
-
-
-def _figure(name: str, value: float, unit: str, limit: float) -> Figure:
-    return {"name": name, "value": round(value, 4), "unit": unit, "limit": limit, "ok": value <= limit}
-
-
-if __name__ == "__main__":
-    missed = False
-    for figure in run():
-        print(json.dumps(figure, ensure_ascii=False), flush=True)
-        missed = missed or not figure["ok"]
-    sys.exit(missed)
