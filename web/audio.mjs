@@ -26,9 +26,12 @@ function unlock() {
   if (audioContext().state !== "running") letRun(context);
 }
 
-/** Makes every gesture of the page unlock audio, synchronously. Returns its own undoing. */
-export function unlockOnGesture(target = window) {
+/** Calls `act` in every gesture of the page, synchronously. Returns its own undoing. */
+export function onGesture(act) {
   const gestures = ["pointerdown", "pointerup", "keydown", "submit"];
-  for (const type of gestures) target.addEventListener(type, unlock, { capture: true });
-  return () => gestures.forEach((type) => target.removeEventListener(type, unlock, { capture: true }));
+  for (const type of gestures) window.addEventListener(type, act, { capture: true });
+  return () => gestures.forEach((type) => window.removeEventListener(type, act, { capture: true }));
 }
+
+/** Makes every gesture of the page unlock audio. Returns its own undoing. */
+export const unlockOnGesture = () => onGesture(unlock);

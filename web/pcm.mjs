@@ -1,10 +1,11 @@
 // Samples: from the bytes of the formats that stream to Float32Arrays and AudioBuffers. They stay on this side of
 // the boundary and never enter the Wasm heap.
 
-/** Bytes of a sample, and how one is read, from −1 to 1. Little-endian, as WAV and all speech servers have it. */
+/** Bytes of a sample, and how one is read, from −1 to 1. Little-endian, as WAV has it, where nothing else is said. */
 const FORMATS = {
   u8: [1, (view, at) => (view.getUint8(at) - 128) / 128],
   s16: [2, (view, at) => view.getInt16(at, true) / 32768],
+  s16be: [2, (view, at) => view.getInt16(at) / 32768],
   s24: [3, (view, at) => (view.getUint16(at, true) | (view.getInt8(at + 2) << 16)) / 8388608],
   s32: [4, (view, at) => view.getInt32(at, true) / 2147483648],
   f32: [4, (view, at) => view.getFloat32(at, true)],

@@ -6,7 +6,8 @@
 import { LANGUAGES, ofBrowser, useLanguage } from "./words.mjs";
 
 const USUAL = {
-  language: "auto", voice: "", device: "", volume: 1, spoken: true, paragraphs: false, directions: true, apart: true,
+  language: "auto", voice: "", speed: 1, device: "", volume: 1, muted: false,
+  spoken: true, paragraphs: false, directions: true, apart: true,
 };
 const KEY = "onetake.settings";
 
@@ -30,6 +31,8 @@ export function choose(name, value) {
 function apply(name) {
   if (name === "language") useLanguage(LANGUAGES.includes(chosen.language) ? chosen.language : ofBrowser());
   if (name === "directions") document.documentElement.dataset.directions = chosen.directions ? "shown" : "hidden";
+  if (name === "muted") byId("mute").setAttribute("aria-pressed", chosen.muted);
+  if (name === "speed") byId("speed-value").textContent = `${chosen.speed}×`;
 }
 
 const byId = (id) => document.getElementById(id);
@@ -73,4 +76,6 @@ export function openSettings() {
     field[key] = chosen[field.name];
     field.addEventListener(event, () => choose(field.name, read(field[key])));
   }
+  byId("mute").addEventListener("click", () => choose("muted", !chosen.muted));
+  byId("volume").addEventListener("input", () => chosen.muted && choose("muted", false)); // who turns it up wants to hear
 }

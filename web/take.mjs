@@ -127,9 +127,11 @@ function formatOf(head, type, rate) {
   if (isWav(head)) return wav();
   const json = /^\s*[[{]\s*["{]/.test(new TextDecoder().decode(head));
   if (json && !/ndjson|jsonl/.test(kind) && /json|^audio\//.test(kind)) return text();
-  // RFC 3551 has L16 in network order; those who send it over HTTP mean little-endian, as pcm and s16le.
+  // RFC 2586 has L16 in network order, but over HTTP it is little-endian as pcm and s16le are: Gemini, Amazon Lex and
+  // IBM send it so. IBM's documented parameter is the one way to ask for the other order.
   if (/^audio\/(x-)?(pcm|l16|s16le|raw)\b/.test(kind)) {
-    return raw(parameter(type, "rate") ?? rate, parameter(type, "channels") ?? 1);
+    const order = /;\s*endianness\s*=\s*"?big-endian/i.test(type) ? "s16be" : "s16";
+    return raw(parameter(type, "rate") ?? rate, parameter(type, "channels") ?? 1, order);
   }
   if (/^(audio|video)\/|\/ogg$|octet-stream|^$/.test(kind)) return json ? ndjson() : whole();
   return ndjson();
@@ -176,8 +178,8 @@ function ndjson() {
   };
 }
 
-function raw(rate, channels) {
-  const samples = new SampleReader(channels);
+function raw(rate, channels, order) {
+  const samples = new SampleReader(channels, order);
   return (bytes, output) => {
     if (bytes && output.accepts(channels, rate)) output.audio(samples.read(bytes), rate);
     else if (!bytes) output.line('{"end": true}', true);

@@ -6,9 +6,13 @@
 // In index.html `data-words="key"` names an element's text, `data-words-label` its accessible name and tooltip,
 // `data-words-placeholder` its placeholder.
 
-export const TABLE = {
+import { TROUBLE } from "./trouble.mjs";
+
+const WORDS = {
   en: {
     "hint": "Write a message. The answer is spoken, each part of it in one take.",
+    "hint.today": "What is on today?",
+    "hint.story": "Tell me a story.",
     "conversation": "Conversation",
     "who.scripted": "A scripted companion: it follows a script and is no model.",
 
@@ -24,7 +28,6 @@ export const TABLE = {
     "boot.installing": "Unpacking Onetake …",
     "boot.stuck": "“{doing}” has not moved for a while",
     "boot.failed": "The voice could not start: {why}. What you wrote is kept.",
-    "boot.again": "Try again",
 
     "voice": "Voice",
     "voice.pause": "Pause (space)",
@@ -33,8 +36,18 @@ export const TABLE = {
     "voice.replay": "Replay this part (R)",
     "voice.skip": "Skip this part (→)",
     "voice.regenerate": "Write the reply anew",
+    "voice.mute": "Mute (M)",
     "voice.volume": "Volume",
     "voice.hear": "Tap to hear",
+    "voice.let_go": "The sound of that part is no longer kept. Have the reply written anew to hear it again.",
+
+    "bar.captions": "What is said",
+    "bar.pause": "Pause",
+    "bar.resume": "Resume",
+    "bar.stop": "Stop",
+    "bar.replay": "Replay this part",
+    "bar.skip": "Skip this part",
+    "bar.failed": "The voice could not start.",
 
     "state.booting": "",
     "state.idle": "",
@@ -54,11 +67,7 @@ export const TABLE = {
     "tool.done": "done",
     "tool.failed": "failed",
     "unit.failed": "Not spoken: {why}",
-    "error.connection_lost": "The connection to the server was lost and has not come back for 30 seconds.",
-    "error.server_unreachable": "The server does not answer. Send the message again when it is back.",
-    "error.unknown_reply": "The server no longer has this reply; perhaps it was restarted. Send the message again.",
-    "error.again": "Try again",
-    "error.device": "That output cannot be used: choose another one.",
+    "again": "Try again",
 
     "timeline": "How this was spoken",
     "timeline.part": "Part",
@@ -75,10 +84,12 @@ export const TABLE = {
     "settings.language": "Language",
     "settings.language.auto": "As the browser",
     "settings.voice": "Who speaks (from the next message on)",
+    "settings.speed": "How fast (from the next part on)",
     "settings.sample": "Hear a sample",
     "settings.sample.text": "This is how I sound. One take, from the first breath to the last.",
     "settings.device": "Output",
     "settings.device.usual": "As the system",
+    "settings.device.failed": "That output cannot be used: choose another one.",
     "settings.spoken": "Speak the replies",
     "settings.paragraphs": "Read written replies aloud, paragraph by paragraph",
     "settings.directions": "Show directions to the voice, such as softly",
@@ -92,6 +103,7 @@ export const TABLE = {
     "help.escape": "Stop",
     "help.replay": "Hear this part again",
     "help.arrows": "The part before, the part after",
+    "help.mute": "Mute",
     "help.slash": "Write",
     "help.help": "This sheet",
     "help.key.space": "Space",
@@ -99,6 +111,8 @@ export const TABLE = {
   },
   ko: {
     "hint": "메시지를 쓰면 목소리로 대답해요. 한 부분을 한 번에, 끊지 않고 말해요.",
+    "hint.today": "오늘 일정 알려 줘",
+    "hint.story": "이야기 하나 들려줘",
     "conversation": "대화",
     "who.scripted": "대본대로 말하는 친구예요. 인공지능 모델이 아니에요.",
 
@@ -114,7 +128,6 @@ export const TABLE = {
     "boot.installing": "Onetake를 푸는 중 …",
     "boot.stuck": "‘{doing}’에서 한동안 나아가지 않아요",
     "boot.failed": "목소리를 시작하지 못했어요: {why}. 쓰신 글은 그대로 있어요.",
-    "boot.again": "다시 시도",
 
     "voice": "목소리",
     "voice.pause": "일시 정지 (스페이스)",
@@ -123,8 +136,18 @@ export const TABLE = {
     "voice.replay": "이 부분 다시 듣기 (R)",
     "voice.skip": "이 부분 건너뛰기 (→)",
     "voice.regenerate": "대답 다시 쓰기",
+    "voice.mute": "소리 끄기 (M)",
     "voice.volume": "음량",
     "voice.hear": "눌러서 듣기",
+    "voice.let_go": "그 부분의 소리는 이제 없어요. 대답을 다시 쓰면 다시 들을 수 있어요.",
+
+    "bar.captions": "말하는 내용",
+    "bar.pause": "일시 정지",
+    "bar.resume": "계속 듣기",
+    "bar.stop": "멈추기",
+    "bar.replay": "이 부분 다시 듣기",
+    "bar.skip": "이 부분 건너뛰기",
+    "bar.failed": "목소리를 시작하지 못했어요.",
 
     "state.booting": "",
     "state.idle": "",
@@ -144,11 +167,7 @@ export const TABLE = {
     "tool.done": "확인했어요",
     "tool.failed": "실패했어요",
     "unit.failed": "말하지 못했어요: {why}",
-    "error.connection_lost": "서버와 연결이 끊겨서 30초 동안 돌아오지 않았어요.",
-    "error.unknown_reply": "서버에 이 대답이 더 이상 없어요. 서버가 다시 시작됐을 수 있어요. 메시지를 다시 보내 주세요.",
-    "error.again": "다시 시도",
-    "error.server_unreachable": "서버가 대답하지 않아요. 연결되면 메시지를 다시 보내 주세요.",
-    "error.device": "이 출력 장치는 쓸 수 없어요. 다른 것을 골라 주세요.",
+    "again": "다시 시도",
 
     "timeline": "어떻게 말했는지",
     "timeline.part": "부분",
@@ -165,10 +184,12 @@ export const TABLE = {
     "settings.language": "언어",
     "settings.language.auto": "브라우저와 같게",
     "settings.voice": "말하는 목소리 (다음 메시지부터)",
+    "settings.speed": "말하는 빠르기 (다음 부분부터)",
     "settings.sample": "들어 보기",
     "settings.sample.text": "제 목소리는 이래요. 첫 숨부터 마지막 숨까지 한 번에 말해요.",
     "settings.device": "출력 장치",
     "settings.device.usual": "시스템과 같게",
+    "settings.device.failed": "이 출력 장치는 쓸 수 없어요. 다른 것을 골라 주세요.",
     "settings.spoken": "대답을 목소리로 듣기",
     "settings.paragraphs": "글로 쓴 대답을 문단마다 소리 내어 읽기",
     "settings.directions": "‘부드럽게’ 같은 목소리 지시 보이기",
@@ -182,12 +203,18 @@ export const TABLE = {
     "help.escape": "멈추기",
     "help.replay": "이 부분 다시 듣기",
     "help.arrows": "앞 부분, 다음 부분",
+    "help.mute": "소리 끄기",
     "help.slash": "글쓰기",
     "help.help": "이 도움말",
     "help.key.space": "스페이스",
     "help.ink": "들은 말은 진하게, 아직 듣지 않은 말은 연하게 보여요. 숨표는 도구를 쓰느라 목소리가 쉰 곳이에요.",
   },
 };
+
+/** By language and key. */
+export const TABLE = Object.fromEntries(
+  Object.entries(WORDS).map(([language, table]) => [language, { ...table, ...TROUBLE[language] }]),
+);
 
 /** The languages of the page. */
 export const LANGUAGES = Object.keys(TABLE);
@@ -198,9 +225,12 @@ export const ofBrowser = () =>
 
 let language = ofBrowser();
 
-/** The text of that key in the page's language; "" if there is none. */
-export const words = (key, fields = {}) =>
+/** The text of that key in one language; "" if there is none. */
+export const wordsIn = (language, key, fields = {}) =>
   (TABLE[language][key] ?? "").replace(/\{(\w+)\}/g, (_, name) => fields[name] ?? "");
+
+/** The text of that key in the page's language. */
+export const words = (key, fields) => wordsIn(language, key, fields);
 
 /** An element's text becomes the one of that key, and follows the page's language from then on. */
 export function label(element, key) {

@@ -150,6 +150,48 @@ def test_a_replay_sounds_from_the_start_and_is_not_asked_for_again(selenium_rule
 
 
 @run_in_pyodide
+async def kept(selenium_ruler, kept_s):
+    """Three units of a fifth of a second, while so much is kept; which replays are refused, and what is still here."""
+    from ruler import Stage
+
+    from onetake.browser import shelf
+
+    usual, shelf.KEPT_S = shelf.KEPT_S, kept_s
+    try:
+        async with Stage() as stage:
+            for take, text in enumerate(("One.", "Two.", "Three.")):
+                stage.plan(text, take=take, frames=4_800, chunk=100_000)
+            stage.say("One.", "Two.", "Three.")
+            await stage.until("idle")
+            refused = []
+            for unit in (0, 1, 2):
+                try:
+                    stage.voice.replay(unit)
+                    await stage.until("idle")
+                except shelf.SoundLetGo as error:
+                    refused.append([unit, str(error)])
+            seen = stage.inspect()
+            return refused, [unit["frames_received"] for unit in seen["units"]], len(await stage.pieces()), stage.live()
+    finally:
+        shelf.KEPT_S = usual
+
+
+def test_the_oldest_audio_is_let_go_when_there_is_much_of_it_and_a_replay_of_it_says_so(selenium_ruler):
+    refused, frames, sounded, live = kept(selenium_ruler, 0.5)
+    assert [unit for unit, _ in refused] == [0]
+    assert "no longer kept" in refused[0][1]
+    assert frames == [4_800] * 3
+    assert sounded == 3 + 2
+    assert live["live_buffers"] == 2
+
+
+def test_the_last_take_is_kept_however_long_it_is(selenium_ruler):
+    refused, _, _, live = kept(selenium_ruler, 0.1)
+    assert [unit for unit, _ in refused] == [0, 1]
+    assert live["live_buffers"] == 1
+
+
+@run_in_pyodide
 async def loudness(selenium_ruler, before, during):
     """The loudest sample while the listener's settings are those of `before`, and after those of `during`."""
     import js

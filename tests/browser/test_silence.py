@@ -236,3 +236,32 @@ async def leave(selenium_ruler, url, text, act):
 def test_the_server_sees_the_connection_close(selenium_ruler, speech_server, text, act):
     leave(selenium_ruler, f"http://127.0.0.1:{speech_server.server_port}/", text, act)
     assert speech_server.left.wait(30)
+
+
+@run_in_pyodide
+async def rewritten_when_told(selenium_ruler):
+    """The last state and the sound of a reply that is reset by who is told of its first unit, amid the next one."""
+    from ruler import Stage
+
+    class Told(list):
+        def append(self, change):
+            super().append(change)
+            stage.inspect()
+            if len(self) == 1:
+                stage.say("Late.", final=False)
+                stage.voice.reset()
+                stage.say("New.")
+
+    async with Stage() as stage:
+        stage.plan("Old.", never=True)
+        stage.plan("New.", take=2, frames=2_400)
+        stage.units = Told()
+        stage.say("Old.", final=False)
+        await stage.until("idle")
+        return [[unit["text"], unit["state"]] for unit in stage.inspect()["units"]], await stage.pieces()
+
+
+def test_who_is_told_of_a_unit_may_have_the_reply_written_anew_at_once(selenium_ruler):
+    units, pieces = rewritten_when_told(selenium_ruler)
+    assert units == [["New.", "done"]]
+    assert [piece[:3] for piece in pieces] == [[NEW, 0, 2_400]]

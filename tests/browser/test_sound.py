@@ -1,5 +1,7 @@
 """What a listener gets to hear, recorded sample by sample: every sample of every take once and in order."""
 
+import base64
+
 import numpy as np
 import pytest
 from pytest_pyodide import run_in_pyodide
@@ -91,6 +93,21 @@ def test_wav_samples_of_every_size_are_read(selenium_ruler, format, subtype):
     assert sum(frames for _, _, frames, _ in pieces) == 3_000
     if step == 1:
         assert [piece[:3] for piece in pieces] == [[3, 0, 3_000]]
+
+
+@pytest.mark.parametrize(
+    ("type", "order"),
+    [
+        ("audio/L16;codec=pcm;rate=24000", "<i2"),  # as Gemini answers
+        ("audio/l16; rate=24000; channels=1", "<i2"),  # as Amazon and Deepgram have it
+        ("audio/l16; rate=24000; endianness=big-endian", ">i2"),  # as IBM does if it is asked to
+    ],
+)
+def test_l16_is_little_endian_unless_it_says_otherwise(selenium_ruler, type, order):
+    """RFC 2586 would have it the other way round; no service that speaks over HTTP does."""
+    content = base64.b64encode(ruler_samples(4, 2_001).astype(order).tobytes()).decode()
+    pieces, _ = spoken(selenium_ruler, {"One.": {"file": content, "type": type}}, at_once=True)
+    assert [piece[:3] for piece in pieces] == [[4, 0, 2_001]]
 
 
 def test_a_compressed_file_is_decoded_whole(selenium_ruler):

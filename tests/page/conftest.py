@@ -26,6 +26,7 @@ from tests.conftest import Chromium, Installed
 
 START_S = 60  # importing the agent library takes seconds where two cores are busy
 STOP_S = 15
+SCRIPT_S = 120  # a page that starts Python holds its thread, for long where others want the cores
 
 ADDRESS = re.compile(r"^Onetake is at (http://\S+)$", re.MULTILINE)
 
@@ -110,6 +111,11 @@ class Browser:
         )
         return added
 
+    def forget(self, url: str) -> None:
+        """Forget all that pages of that origin have stored, so that the next visit there is the first."""
+        kept = {"origin": url.rstrip("/"), "storageTypes": "all"}
+        self.driver.execute_cdp_cmd("Storage.clearDataForOrigin", kept)
+
     def events(self, method: str) -> list[dict[str, Any]]:
         """Parameters of all DevTools events of one kind so far, in order: `Network.responseReceived`, …"""
         for entry in self.driver.get_log("performance"):
@@ -180,6 +186,7 @@ def open_browser(chromium: Chromium) -> Callable[..., AbstractContextManager[Bro
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
         driver = Chrome(options=options, service=ChromeService(executable_path=chromium.driver))
+        driver.set_script_timeout(SCRIPT_S)
         try:
             yield Browser(driver)
         finally:
@@ -197,8 +204,9 @@ def kept_browser(open_browser: Callable[..., AbstractContextManager[Browser]]) -
 
 @pytest.fixture
 def browser(kept_browser: Browser) -> Iterator[Browser]:
-    """A new tab in a browser that has been here before but has kept nothing of it, as far as the page can tell; audio
-    needs a gesture as for any visitor (a click is one). What it records begins with this test.
+    """A new tab in a browser that has been here before but has kept nothing of it, as far as the page can tell (but
+    Python wakes from its snapshot); audio needs a gesture as for any visitor (a click is one). What it records begins
+    with this test.
     """
     driver = kept_browser.driver
     home = driver.current_window_handle
@@ -206,7 +214,9 @@ def browser(kept_browser: Browser) -> Iterator[Browser]:
     for kind in ("performance", "browser"):
         driver.get_log(kind)  # of tests before
     yield Browser(driver)
-    driver.execute_script("localStorage.clear()")
+    driver.execute_script(
+        "for (const key of Object.keys(localStorage)) if (key !== 'onetakeSnapshot') localStorage.removeItem(key)"
+    )
     driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
     driver.close()
     driver.switch_to.window(home)

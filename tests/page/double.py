@@ -27,3 +27,16 @@ def answers(replies: Mapping[str, Sequence[WireEvent]]) -> str:
     """A script for `Browser.before_page`: each message gets those events of design 6; all others reach the server."""
     begun = ("start", {"reply": "double", "conversation": "double"})
     return SCRIPT % json.dumps({message: [begun, *events] for message, events in replies.items()})
+
+
+def two_units(message: str, first: str, second: str) -> str:
+    """`answers` with one message whose reply has two units, a tool between them."""
+    events = [
+        ("delta", {"text": first}),
+        ("unit_end", {"at": len(first)}),
+        ("tool", {"id": "1", "name": "almanac", "phase": "call", "at": len(first)}),
+        ("tool", {"id": "1", "name": "almanac", "phase": "result", "outcome": "ok", "at": len(first)}),
+        ("delta", {"text": second}),
+        ("final", {"length": len(first + second)}),
+    ]
+    return answers({message: events})

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from io import BufferedReader
 from urllib.parse import urlsplit
 
 HELD_S = 0.05
@@ -73,18 +73,24 @@ class _Connection(socketserver.BaseRequestHandler):
             there.shutdown(socket.SHUT_RDWR)
         self.server.open -= {page, there}
 
-    def _answer(self, answers: BinaryIO, page: socket.socket) -> None:
+    def _answer(self, answers: BufferedReader, page: socket.socket) -> None:
         events = 0
-        for line in answers:
-            page.sendall(line)
-            if line.startswith(b"id: "):  # the last line of an event, but for the blank one that ends it
-                events += 1
-                if events == self.server.events_per_connection:
-                    page.sendall(b"\n")
-                    # A browser throws away what its page has not read when the connection breaks. That is no loss,
-                    # the page asks for it again; but if it were so every time, the reply would never end.
-                    time.sleep(HELD_S)
-                    return
+        line = b""
+        while data := answers.read1(65536):  # not by lines: a body may end without one, and the connection go on
+            for piece in data.splitlines(keepends=True):
+                page.sendall(piece)
+                line += piece
+                if not line.endswith(b"\n"):
+                    continue
+                if line.startswith(b"id: "):  # the last line of an event, but for the blank one that ends it
+                    events += 1
+                    if events == self.server.events_per_connection:
+                        page.sendall(b"\n")
+                        # A browser throws away what its page has not read when the connection breaks. That is no loss,
+                        # the page asks for it again; but if it were so every time, the reply would never end.
+                        time.sleep(HELD_S)
+                        return
+                line = b""
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:

@@ -45,7 +45,7 @@
     context: null,
     ready: false,
     blocks: [],
-    /** Times on the audio clock at which the listener pressed something, by the button's id. */
+    /** Times on the audio clock at which the listener pressed something, by the button's id, "submit" for Send. */
     pressed: {},
     /** Resolves once everything before that frame of the audio clock has been recorded. */
     until: (frame) => new Promise((resolve) => waiting.push([frame, resolve])),
@@ -62,6 +62,6 @@
     },
   });
   window.addEventListener("click", ({ target }) => {
-    if (target.id && sound.context) sound.pressed[target.id] = sound.context.currentTime;
+    if (sound.context) sound.pressed[target.id || target.type] = sound.context.currentTime;
   }, { capture: true });
 })();

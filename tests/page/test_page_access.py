@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 import pytest
 
+from tests.npm import npm_packages
 from tests.page.double import answers
 from tests.page.visit import Visit
 
-AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 RUN = """
 const done = arguments[arguments.length - 1];
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
@@ -32,13 +31,19 @@ EVENTS = [
     ("final", {"length": len(REPLY)}),
 ]
 
+#: The server's own words are English; an unknown code is one that a newer server may have.
+TROUBLES = {
+    "바쁨": [("error", {"code": "model_busy", "message": "The model's provider is busy.", "retryable": True})],
+    "새것": [("error", {"code": "brand_new", "message": "Nobody here knows this.", "retryable": False})],
+}
+
 
 @pytest.fixture(scope="module")
 def visit(server: Any, open_browser: Any) -> Iterator[Visit]:
     """A Korean browser that asks for less motion, with a reply that has been spoken."""
     with open_browser("--lang=ko-KR", "--accept-lang=ko-KR,ko") as browser:
         emulate(browser, "light")
-        browser.before_page(answers({"안녕": EVENTS}))
+        browser.before_page(answers({"안녕": EVENTS, **TROUBLES}))
         visit = Visit(browser, server.url)
         visit.until_ready()
         visit.driver.execute_script(
@@ -47,7 +52,8 @@ def visit(server: Any, open_browser: Any) -> Iterator[Visit]:
         )
         visit.send("안녕")
         visit.until_spoken()
-        visit.driver.execute_script(AXE + ";window.axe = axe;")
+        axe = (npm_packages() / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+        visit.driver.execute_script(axe + ";window.axe = axe;")
         yield visit
 
 
@@ -103,11 +109,27 @@ def test_text_that_is_not_heard_yet_can_be_read(visit: Visit) -> None:
         assert ratio >= 4.5, scheme
 
 
+@pytest.mark.parametrize(
+    ("message", "says", "button"),
+    [
+        ("바쁨", "모델 제공자가 바빠요. 잠시 뒤에 다시 시도해 주세요.", "다시 시도"),
+        ("새것", "Nobody here knows this.", ""),
+    ],
+)
+def test_an_error_is_told_in_the_listeners_language_or_in_the_servers_words(
+    visit: Visit, message: str, says: str, button: str
+) -> None:
+    visit.send(message)
+    visit.until(lambda: visit.inspect()["state"] == "failed", "it has failed")
+    (trouble,) = visit.driver.find_elements("css selector", ".reply:last-of-type .trouble")
+    assert trouble.text == f"{says} {button}".strip()
+
+
 def test_the_language_can_be_switched_and_is_kept(visit: Visit) -> None:
     visit.driver.find_element("id", "open-settings").click()
     visit.driver.find_element("css selector", "#language option[value=en]").click()
     assert visit.driver.find_element("css selector", "html").get_attribute("lang") == "en"
-    assert visit.text("#status") == "Done"
+    assert visit.text("#status") == "The reply broke off."
     assert visit.text("#settings h2") == "Settings"
     assert visit.text(".tool .outcome") == "done"
     visit.driver.refresh()

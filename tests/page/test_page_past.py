@@ -13,6 +13,13 @@ from tests.page.visit import Visit
 
 WRITTEN = "One paragraph.\n\nAnother one.\n\n```card\n| a |\n|---|\n| b |\n```\n\nThe last."
 EVENTS = [("delta", {"text": WRITTEN}), ("final", {"length": len(WRITTEN)})]
+ANEW = "A new one.\n\nThe end."
+REWRITTEN = [
+    ("delta", {"text": "An old one.\n\nAnd another.\n\n"}),
+    ("reset", {"generation": 2, "at": 0}),
+    ("delta", {"generation": 2, "text": ANEW}),
+    ("final", {"generation": 2, "length": len(ANEW)}),
+]
 
 #: The server has two voices, as far as the page can tell.
 ANOTHER_VOICE = """
@@ -29,7 +36,7 @@ window.fetch = async (url, ...rest) => {
 @pytest.fixture(scope="module")
 def visit(server: Any, open_browser: Any) -> Iterator[Visit]:
     with open_browser() as browser:
-        browser.before_page(answers({"Write.": EVENTS}))
+        browser.before_page(answers({"Write.": EVENTS, "Rewrite.": REWRITTEN}))
         browser.before_page(ANOTHER_VOICE)
         visit = Visit(browser, server.url)
         visit.until_ready()
@@ -69,12 +76,36 @@ def test_a_whole_written_reply_is_told_to_a_screen_reader_once(visit: Visit) -> 
     assert "Another one." in told
 
 
+def test_a_spoken_reply_is_told_to_a_screen_reader_only_if_the_listener_wants_both(visit: Visit) -> None:
+    choose(visit, "spoken", True)
+    told = []
+    for apart in (True, False, True):
+        choose(visit, "apart", apart)
+        visit.send("Write.")
+        visit.until(lambda: visit.inspect()["final"] and visit.inspect()["state"] != "idle", "it is written")
+        told.append(visit.driver.find_element("id", "announcement").get_attribute("textContent"))
+        visit.press("stop")
+    assert ["Another one." in text for text in told] == [False, True, False]
+    choose(visit, "spoken", False)
+
+
 def test_a_written_reply_can_be_read_by_paragraphs_as_it_comes(visit: Visit) -> None:
     choose(visit, "paragraphs", True)
     visit.send("Write.")
     visit.until(lambda: visit.inspect()["final"] and visit.inspect()["units"], "it is read")
     seen = until_done(visit)
     assert [unit["text"] for unit in seen["units"]] == ["One paragraph.", "Another one.", "The last."]
+
+
+def test_a_written_reply_that_is_written_anew_is_read_anew_and_nothing_of_the_old_one(visit: Visit) -> None:
+    begun_s = visit.clock_s()
+    visit.send("Rewrite.")
+    visit.until(lambda: visit.inspect()["final"] and visit.inspect()["units"], "it is read")
+    seen = until_done(visit)
+    assert [(unit["generation"], unit["text"]) for unit in seen["units"]] == [(2, "A new one."), (2, "The end.")]
+    first_s, last_s = visit.recording().between(begun_s).audible_s()
+    received_s = sum(unit["frames_received"] / unit["rate"] for unit in seen["units"])
+    assert last_s - first_s < received_s + 0.5
     choose(visit, "paragraphs", False)
 
 
@@ -98,6 +129,8 @@ def test_a_reload_loses_nothing_and_speaks_nothing_again(visit: Visit) -> None:
     visit.until_ready()
     visit.until(lambda: visit.driver.execute_script(last) == written, "the last reply is there again")
     assert visit.text(".message").split("\n")[-2:] == ["What time is it?", "Hello."]
+    below = "const box = document.getElementById('main'); return box.scrollHeight - box.scrollTop - box.clientHeight"
+    visit.until(lambda: visit.driver.execute_script(below) < 2, "its end is in view")
     assert (visit.inspect()["state"], visit.inspect()["counts"]["syntheses"]) == ("idle", 0)
     assert len(visit.speech_requests()) == speech
     visit.send("What time is it?")

@@ -1,4 +1,4 @@
-"""What the page may load and run."""
+"""What the page may load and run. That it boots under this policy is in test_boot.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.page.visit import Visit
-
 
 def test_the_policy_allows_nothing_from_elsewhere_and_no_inline_script(server: Any) -> None:
     with urllib.request.urlopen(server.url) as response:
@@ -17,17 +15,6 @@ def test_the_policy_allows_nothing_from_elsewhere_and_no_inline_script(server: A
     assert "default-src 'self'" in policy
     assert "unsafe-inline" not in policy
     assert "'unsafe-eval'" not in policy
-
-
-def test_the_page_boots_under_its_own_policy(server: Any, browser: Any) -> None:
-    browser.before_page(
-        "window.violations = []; addEventListener('securitypolicyviolation', (e) => violations.push(e.blockedURI));"
-    )
-    visit = Visit(browser, server.url, tap=False)
-    visit.until_ready()
-    assert visit.inspect()["state"] == "idle"
-    assert browser.driver.execute_script("return window.violations") == []
-    assert browser.foreign_requests(server.url) == []
 
 
 def test_a_foreign_host_name_is_refused(server: Any) -> None:

@@ -25,7 +25,7 @@ class Session(NamedTuple):
 def session(server: Any, open_browser: Any) -> Iterator[Session]:
     with open_browser() as browser:
         visit = Visit(browser, server.url)
-        visit.send("What is on today?")  # before Python is there: it waits, then goes
+        visit.send("What time is it?")  # before Python is there: it waits, then goes
         seen = visit.until_spoken()
         yield Session(visit, seen, visit.recording(), visit.speech_requests())
 
@@ -66,7 +66,7 @@ def test_all_of_the_reply_has_been_heard(session: Session) -> None:
 
 def test_the_text_is_shown_without_its_marks(session: Session) -> None:
     shown = session.visit.text(".reply")
-    assert "One moment" in shown
+    assert "clock" in shown
     assert "emotion" not in shown
     assert "```" not in shown
     assert "[softly]" not in shown
@@ -82,7 +82,7 @@ def test_the_tool_is_named_between_the_units(session: Session) -> None:
         for element in session.visit.driver.find_elements(By.CSS_SELECTOR, ".reply > *")
     ]
     assert kinds == ["stretch", "tool", "stretch"]
-    assert session.visit.text(".reply .tool .name") == "calendar"
+    assert session.visit.text(".reply .tool .name") == "clock"
 
 
 def test_the_emotion_is_known(session: Session) -> None:

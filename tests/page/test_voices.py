@@ -7,7 +7,6 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import soxr
 from hibari import Hibari
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests.page.double import two_units
 from tests.page.recording import shared_in_order, words_of
 from tests.page.visit import PATIENCE_S, Visit
 from tests.speech_servers import TIMED, Answer, Request, SpeechServer, encoded, in_parts, refusal, timed_line
@@ -92,11 +92,15 @@ def services() -> Iterator[Services]:
         yield services
 
 
-@contextmanager
-def speaking(run_server: Callable[..., Any], services: Services, voice: str) -> Iterator[Any]:
+#: Of a reply that wants to be performed, and of one whose second part is too long for a voice that takes 300.
+TAGGED = ("Let me look at the clock for you. ", "[softly] It is time to go for a walk in the garden.")
+LONG = ("I would love to tell you a story. ", "Once there was an old man who lived in a small house by the sea. " * 5)
+
+
+@pytest.fixture(scope="module")
+def speaking(run_server: Callable[..., Any], services: Services) -> Iterator[Any]:
+    """A server that has the voices of both services."""
     with run_server(
-        "--voice",
-        voice,
         ELEVENLABS_API_KEY=CANARY,
         ELEVENLABS_URL=services.url,
         ELEVENLABS_VOICE="v1",
@@ -104,8 +108,23 @@ def speaking(run_server: Callable[..., Any], services: Services, voice: str) -> 
         ONETAKE_SPEECH_KEY=CANARY,
         ONETAKE_SPEECH_LIMIT="300",
     ) as server:
-        services.forget()
         yield server
+
+
+@pytest.fixture(scope="module")
+def visit(speaking: Any, open_browser: Any) -> Iterator[Visit]:
+    with open_browser() as browser:
+        browser.before_page(two_units("Tagged.", *TAGGED))
+        browser.before_page(two_units("Long.", *LONG))
+        visit = Visit(browser, speaking.url)
+        visit.until_ready()
+        yield visit
+
+
+def choose_voice(visit: Visit, voice: str) -> None:
+    visit.driver.find_element("id", "open-settings").click()
+    visit.driver.find_element("css selector", f"#voice option[value='{voice}']").click()
+    visit.driver.find_element("css selector", "#choices > button").click()
 
 
 def heard_share(visit: Visit, units: list[dict[str, Any]], since_s: float = 0.0) -> float:
@@ -115,45 +134,41 @@ def heard_share(visit: Visit, units: list[dict[str, Any]], since_s: float = 0.0)
 
 
 def test_elevenlabs_is_heard_takes_its_tags_and_its_key_stays_on_the_server(
-    run_server: Any, services: Services, browser: Any
+    visit: Visit, speaking: Any, services: Services
 ) -> None:
-    with speaking(run_server, services, "elevenlabs:v1") as server:
-        visit = Visit(browser, server.url)
-        visit.send("What time is it?")
-        seen = visit.until_spoken()
-        assert heard_share(visit, seen["units"]) > 0.8
-        assert services.texts == [unit["text"] for unit in seen["units"]]
-        assert any("[softly]" in text for text in services.texts)
-        assert seen["heard"] == seen["length"]
-        known = [visit.driver.page_source, json.dumps(seen), server.log, *browser.console_errors()]
-        known += [json.dumps(event) for event in browser.events("Network.responseReceived") + browser.requests()]
-        known.append(visit.driver.execute_script("return JSON.stringify([localStorage, sessionStorage])"))
-        assert [text for text in known if CANARY in text] == []
+    services.forget()
+    visit.send("Tagged.")
+    seen = visit.until_spoken()
+    assert heard_share(visit, seen["units"]) > 0.8
+    assert services.texts == [text.strip() for text in TAGGED]
+    assert seen["heard"] == seen["length"]
+    browser = visit.browser
+    known = [visit.driver.page_source, json.dumps(seen), speaking.log, *browser.console_errors()]
+    known += [json.dumps(event) for event in browser.events("Network.responseReceived") + browser.requests()]
+    known.append(visit.driver.execute_script("return JSON.stringify([localStorage, sessionStorage])"))
+    assert [text for text in known if CANARY in text] == []
 
 
 def test_a_speech_server_is_heard_without_tags_and_a_unit_too_long_for_it_is_shown_and_the_voice_goes_on(
-    run_server: Any, services: Services, browser: Any
+    visit: Visit, services: Services
 ) -> None:
-    with speaking(run_server, services, "openai:alloy") as server:
-        visit = Visit(browser, server.url)
-        visit.send("Tell me a story.")
-        first, long = visit.until_spoken()["units"]
-        assert first["state"] == "done"
-        assert (long["state"], long["error"]["code"]) == ("failed", "text_too_long")
-        (shown,) = visit.driver.find_elements("css selector", ".stretch[data-state=failed]")
-        assert "Once there was an old man" in shown.text
-        assert "takes at most 300 at once" in visit.text(".trouble")
-        assert set(services.texts) == {first["text"]}  # nothing of the long one was sent
+    choose_voice(visit, "openai:alloy")
+    services.forget()
+    visit.send("Long.")
+    first, long = visit.until_spoken()["units"]
+    assert first["state"] == "done"
+    assert (long["state"], long["error"]["code"]) == ("failed", "text_too_long")
+    (shown,) = visit.driver.find_elements("css selector", ".stretch[data-state=failed]")
+    assert "Once there was an old man" in shown.text
+    assert f"{len(LONG[1].strip())} characters, the voice takes at most 300 at once" in visit.text(".trouble")
+    assert set(services.texts) == {LONG[0].strip()}  # nothing of the long one was sent
 
-        silence_s = visit.clock_s()
-        services.forget()
-        visit.send("What time is it?")
-        visit.until(lambda: visit.inspect()["state"] != "idle", "the next reply comes")
-        seen = visit.until_spoken()
-        assert {unit["state"] for unit in seen["units"]} == {"done"}
-        assert heard_share(visit, seen["units"], silence_s) > 0.8
-        assert len(services.texts) == len(seen["units"])
-        assert not any("[" in text for text in services.texts)
+    services.forget()
+    sent_s = visit.send("Tagged.")
+    seen = visit.until_spoken()
+    assert {unit["state"] for unit in seen["units"]} == {"done"}
+    assert heard_share(visit, seen["units"], sent_s) > 0.8
+    assert services.texts == [text.replace("[softly]", "").strip() for text in TAGGED]
 
 
 def test_a_server_that_others_can_reach_lets_in_by_its_link_from_anywhere_and_nobody_else(

@@ -52,6 +52,12 @@ def test_a_parent_ends_its_children() -> None:
     assert released == [1]
 
 
+def test_a_child_of_what_has_ended_has_ended() -> None:
+    scope = Scope()
+    scope.dispose()
+    assert scope.child().disposed
+
+
 def test_a_child_that_ends_by_itself_leaves_its_parent() -> None:
     scope = Scope()
     scope.child().dispose()

@@ -45,7 +45,7 @@ class Shown:
 
 
 class Controls:
-    """Everything in the bar but the volume, which is a setting."""
+    """Everything in the bar but volume and mute, which are settings."""
 
     def __init__(self, scope: Scope, player: Player) -> None:
         self._shown: Shown | None = None
@@ -59,7 +59,9 @@ class Controls:
             " ": player.pause,
             "Escape": player.stop,
             "r": player.replay,
-            "ㄱ": player.replay,  # the same key of a Korean keyboard
+            "ㄱ": player.replay,  # the same key of a Korean keyboard, as below
+            "m": self._mute,
+            "ㅡ": self._mute,
             "ArrowLeft": player.back,
             "ArrowRight": player.skip,
             "/": lambda: by_id("text").focus(),
@@ -69,6 +71,9 @@ class Controls:
 
     def _press(self, scope: Scope, button: str, act: Callable[[], object]) -> None:
         scope.listen(by_id(button), "click", lambda _event: act())
+
+    def _mute(self) -> None:
+        by_id("mute").click()
 
     def listen_to(self, node_js: Any) -> None:
         """The face breathes with what goes through that AudioNode."""

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from onetake.browser.ffi import js_object, window
 from onetake.browser.scope import Scope
@@ -19,7 +19,12 @@ _STAYS = "listening"
 
 
 class MediaSession:
-    """Holds the media session from the first sound of a reply to its end, and nothing otherwise."""
+    """Holds the media session from the first sound of a reply to its end, and nothing otherwise.
+
+    The system has one session for a page: of several voices, the one that began last holds it.
+    """
+
+    _holder: ClassVar[Scope | None] = None
 
     def __init__(
         self,
@@ -57,6 +62,9 @@ class MediaSession:
         def let_go() -> None:
             from pyodide.ffi import jsnull
 
+            if MediaSession._holder is not held:
+                return
+            MediaSession._holder = None
             session_js.playbackState = "none"
             session_js.metadata = jsnull
             for action in self._actions:
@@ -66,6 +74,7 @@ class MediaSession:
         for action, function in self._actions.items():
             session_js.setActionHandler(action, held.proxy(_without_result(function)))
         held.own(let_go, "media session")
+        MediaSession._holder = held
         return held
 
 

@@ -1,6 +1,6 @@
 """Where the voice comes out: how loud, on which device, and what happens when that device goes away.
 
-    output = Output(scope, on_lost)
+    output = Output(scope, on_lost, on_settled)
     output.set_volume(0.5)
     output.open(context_js)             # once there is an AudioContext
     bus_js.connect(output.node_js)
@@ -18,19 +18,24 @@ from onetake.errors import UsageError
 
 #: A change of the volume takes this long, so that it is no click.
 GLIDE_S = 0.01
+#: A context that moves to another device is suspended meanwhile (Chromium: 50 ms) and says when it runs again.
+SETTLE_S = 1.0
 
 
 class Output:
-    """The last node before the device. `on_lost` is called when the device in use has gone away.
+    """The last node before the device. `on_lost` is called when the device in use has gone away, `on_settled` when the
+    context should run on another one by now.
 
     A browser tells which devices there are only to pages that may use a microphone; where it does not, the loss
     is noticed by the context's own events, if at all.
     """
 
-    def __init__(self, scope: Scope, on_lost: Callable[[], object]) -> None:
+    def __init__(self, scope: Scope, on_lost: Callable[[], object], on_settled: Callable[[], object]) -> None:
         self._scope = scope
         self._context_js: Any = None
         self._on_lost = on_lost
+        self._on_settled = on_settled
+        self._moves = 0
         self.volume = 1.0
         self.muted = False
         #: The chosen device; "" is the browser's own choice.
@@ -53,6 +58,11 @@ class Output:
         if devices_js:
             self._scope.listen(devices_js, "devicechange", lambda _event: self._scope.spawn(self._look()))
             self._scope.spawn(self._look())
+
+    @property
+    def moving(self) -> bool:
+        """The context is on its way to another device: that it does not run now is nobody's doing."""
+        return self._moves > 0
 
     def set_volume(self, volume: float) -> None:
         """From 0 to 1. Kept while muted."""
@@ -89,6 +99,8 @@ class Output:
             raise UsageError("this browser cannot choose an output device: choose it in the system's settings")
         try:
             if self._context_js is not None:
+                self._moves += 1
+                self._scope.after(SETTLE_S, self._settle)
                 await self._context_js.setSinkId(device)
         except JsException as error:
             raise UsageError(
@@ -96,6 +108,10 @@ class Output:
                 "navigator.mediaDevices.enumerateDevices() lists now, or '' for the usual one"
             ) from None
         self.device = device
+
+    def _settle(self) -> None:
+        self._moves -= 1
+        self._on_settled()
 
     async def _look(self) -> None:
         """Compare the devices with those of the last look."""

@@ -8,17 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from onetake.browser.controls import Controls, Shown
 from onetake.browser.elements import by_id
 from onetake.browser.ffi import js_object, now_ms, web, window
 from onetake.browser.inspection import Floor, snapshot
+from onetake.browser.link import Link
 from onetake.browser.past import Past
-from onetake.browser.replies import Link
 from onetake.browser.scope import Scope
+from onetake.browser.shelf import SoundLetGo
 from onetake.browser.speakers import Speakers
+from onetake.browser.trouble import of_reply, of_unit
 from onetake.browser.turn import Turn
 from onetake.browser.voice import Voice
 from onetake.browser.words import say
@@ -32,8 +33,8 @@ def start(config: str) -> Any:
     """Bring the page to life. `config` is JSON: `base`, the page's address, `voices` of `GET /voices`, and `voice`,
     the id of the one that speaks or null.
 
-    Returns a JS object: `send(text)` begins a reply, `inspect(boot)` returns the snapshot of design 10 as JSON,
-    `trace(anonymous)` the session as JSON Lines.
+    Returns a JS object: `send(text)` begins a reply, `inspect(boot, anonymous)` returns the snapshot of design 10 as
+    JSON, `trace(anonymous)` the session as JSON Lines.
     """
     scope = Scope()
     page = Page(scope, **json.loads(config))
@@ -136,15 +137,21 @@ class Page:
 
     def replay(self) -> None:
         """Speak again what is being said, or was said last; nothing if nothing was."""
-        with suppress(UsageError):
-            self.voice.replay()
+        self._replay(None)
 
     def back(self) -> None:
         """Speak the unit before the one that sounds, or was the last to."""
         sounded = [entry.unit.index for entry in self.voice.reading.conductor.entries if entry.played_s > 0]
         if sounded:
-            with suppress(UsageError):
-                self.voice.replay(max(0, sounded[-1] - 1))
+            self._replay(max(0, sounded[-1] - 1))
+
+    def _replay(self, unit: int | None) -> None:
+        try:
+            self.voice.replay(unit)
+        except SoundLetGo:
+            by_id("note").textContent = say("voice.let_go")
+        except UsageError:
+            pass  # there is nothing to speak again, and nothing to say about it
 
     def skip(self) -> None:
         """Go on with the next unit."""
@@ -214,18 +221,24 @@ class Page:
                     self.voice.final()
                     turn.timeline.show(self.voice.reading, turn.floor)
                     self._announce(turn)
-                turn.listen_js.hidden = along
+                self._offer_reading(turn)
                 turn.view.follow()
             case Stopped():
                 turn.view.close()
                 if reads and not along:
                     self.voice.stop()
-                turn.listen_js.hidden = along
+                self._offer_reading(turn)
             case Failed(code, message, retryable):
-                turn.view.trouble(say(f"error.{code}") or message, self._again(turn, code) if retryable else None)
+                turn.view.trouble(of_reply(code, message), self._again(turn, code) if retryable else None)
                 if reads:
                     self.voice.fail(code, message)
         self._on_change()
+
+    def _offer_reading(self, turn: Turn) -> None:
+        """A reply that is whole can be read aloud by a button if it was not spoken, or not all of it."""
+        entries = self.voice.reading.conductor.entries if turn is self._read else []
+        failed = any(entry.state == "failed" for entry in entries)
+        turn.listen_js.hidden = turn.read_as_written and not failed
 
     def _feed(self, turn: Turn, text: str) -> None:
         self.voice.delta(text)
@@ -244,11 +257,13 @@ class Page:
 
     def _again(self, turn: Turn, code: str) -> Callable[[], object]:
         """What to try when the reply has failed with `code`."""
-        if code != "connection_lost":
+        if code not in ("connection_lost", "server_unreachable"):
             return self.regenerate
 
         def resume() -> None:
             turn.view.relieve()
+            if turn is self._read:
+                self.voice.go_on()
             turn.scope.spawn(turn.stream.resume())
 
         return resume
@@ -270,10 +285,10 @@ class Page:
         """The session as JSON Lines for `onetake replay`; `anonymous` masks every word of the conversation."""
         return self.voice.trace.text(anonymous)
 
-    def inspect(self, boot: str) -> str:
+    def inspect(self, boot: str, anonymous: bool) -> str:
         """The snapshot of design 10 as JSON; `boot` is its part on the boot, which JavaScript knows."""
         floor = self._read.floor if self._read is not None else Floor()
-        return json.dumps(snapshot(self.voice, self._scope, floor, json.loads(boot)))
+        return json.dumps(snapshot(self.voice, self._scope, floor, json.loads(boot), anonymous))
 
     def _can_stop(self) -> bool:
         return self.voice.state in ("speaking", "paused", "blocked", "listening")
@@ -282,8 +297,8 @@ class Page:
         turn = self._turn
         conductor = self.voice.reading.conductor
         status = self.voice.state
-        if self._link != "live":
-            status = self._link
+        if "reconnecting" in (self._link, self.voice.link):
+            status = "reconnecting"
         elif status == "idle" and self._read is not None:
             status = "stopped" if conductor.stopped else "done"
         self._controls.show(
@@ -303,8 +318,14 @@ class Page:
             return
         if change.state == "playing":
             self._emotion = unit.emotion or ""
-        turn.view.mark(unit.start, change.state, change.message)
-        turn.timeline.show(self.voice.reading, turn.floor)
+        trouble = None
+        if change.state == "failed" and change.code and change.message:
+            spoken = self.voice.reading.conductor.entries[unit.index].spoken
+            trouble = of_unit(change.code, change.message, spoken.text, self._speakers.limit)
+            if self.voice.reading.cutter.final:
+                self._offer_reading(turn)
+        turn.view.mark(unit.start, change.state, trouble)
+        turn.timeline.show(self.voice.reading, turn.floor, unit.index)
 
     def _on_heard(self, heard: int) -> None:
         if self._read is not None:
@@ -321,5 +342,16 @@ class Page:
             turn = self._new_turn(reply["spoken"], by_paragraphs=False)
             by_id("log").insertBefore(self._past.message(reply), turn.view.article_js)
             turn.stream.id = reply["id"]
-            turn.scope.spawn(turn.stream.resume())
+        if self._turns:
+            *older, last = self._turns
+            last.scope.spawn(last.stream.resume())  # it may still be written
+            self._scope.spawn(_in_turn(older))
         by_id("log").append(*window().document.querySelectorAll(".message.waiting"))  # sent before the page was ready
+        by_id("main").scrollTop = by_id("main").scrollHeight
+
+
+async def _in_turn(older: list[Turn]) -> None:
+    """Fetch replies one after the other, what is nearest to the end first: the listener looks there, and may speak."""
+    for turn in reversed(older):
+        await web().idle()
+        await turn.stream.resume()

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +15,7 @@ from onetake.streams import Adapter, Event, Failed, open_adapter
 from onetake.streams.json_text import parse
 
 
-async def read(response_js: Any, protocol: str | Adapter) -> AsyncIterator[Event]:
+async def read(response_js: Any, protocol: str | Adapter) -> AsyncGenerator[Event, None]:
     """The events of one response, each when its bytes are there, to the end of the body.
 
     `protocol` is a name that `onetake.streams.open_adapter` knows or, for a turn that takes several responses

@@ -34,7 +34,9 @@ class Scope:
         self.disposed = False
         self._held: dict[int, tuple[str, Callable[[], object]]] = {}
         self._next = 0
-        self._leave_parent: Release = parent.own(self.dispose, "scope") if parent is not None else lambda: None
+        self._leave_parent: Release = lambda: None
+        if parent is not None:
+            self._leave_parent = parent.own(self.dispose, "scope")  # which ends this one too if the parent has ended
 
     def child(self) -> Scope:
         """A scope that ends with this one, or earlier by itself."""

@@ -19,7 +19,7 @@ from onetake.errors import UsageError
 
 
 class Speakers:
-    """Owns the page's Voice. Volume, output and who speaks follow the settings (`web/settings.mjs`)."""
+    """Owns the page's Voice. Loudness, pace, output and who speaks follow the settings (`web/settings.mjs`)."""
 
     def __init__(
         self,
@@ -37,7 +37,13 @@ class Speakers:
         self._sample: Voice | None = None
         #: The one that speaks now.
         self.voice = self._made(hooks)
+        self._offer_speeds()
         web().onSetting(scope.proxy(self._on_setting))
+
+    @property
+    def limit(self) -> dict[str, Any] | None:
+        """How much the voice that speaks takes at once (`GET /voices`); None where that is not known."""
+        return self._voices[self._speaks]["limit"] if self._speaks in self._voices else None
 
     def begin(self) -> None:
         """Begin a new reply. If another voice was chosen, it speaks from here on."""
@@ -72,6 +78,7 @@ class Speakers:
             web().audioContext,
             speech_url=self._speech_url,
             voice=self._chosen,
+            token=None,  # the browser shows a cookie
             concurrency=chosen["concurrency"] if chosen else 1,
             audio_tags=chosen["audio_tags"] if chosen else False,
             speeds=tuple(chosen["speeds"]) if chosen else (1, 1),
@@ -79,6 +86,8 @@ class Speakers:
             **hooks,
         )
         voice.set_volume(float(web().setting("volume")))
+        voice.mute(bool(web().setting("muted")))
+        _set_speed(voice)
         if device := str(web().setting("device")):
             self._scope.spawn(self._use_device(voice, device))
         return voice
@@ -88,10 +97,25 @@ class Speakers:
             case "volume":
                 for voice in filter(None, (self.voice, self._sample)):
                     voice.set_volume(float(value))
+            case "muted":
+                for voice in filter(None, (self.voice, self._sample)):
+                    voice.mute(bool(value))
+            case "speed":
+                _set_speed(self.voice)
             case "voice":
                 self._chosen = str(value)
+                self._offer_speeds()
             case "device":
                 self._scope.spawn(self._use_device(self.voice, str(value)))
+
+    def _offer_speeds(self) -> None:
+        """Let the listener choose among the speeds of the chosen voice, if it has more than one."""
+        slowest, fastest = self._voices[self._chosen]["speeds"] if self._chosen in self._voices else (1, 1)
+        field_js = by_id("speed")
+        field_js.min, field_js.max = slowest, fastest
+        field_js.closest(".choice").hidden = slowest == fastest
+        if (speed := float(field_js.value)) != float(web().setting("speed")):  # the browser keeps it within them
+            web().choose("speed", speed)
 
     async def _use_device(self, voice: Voice, device: str) -> None:
         note_js = by_id("settings-note")
@@ -99,4 +123,10 @@ class Speakers:
             await voice.set_output_device(device)
             note_js.textContent = ""
         except UsageError:
-            note_js.textContent = say("error.device")
+            note_js.textContent = say("settings.device.failed")
+
+
+def _set_speed(voice: Voice) -> None:
+    """As the listener has chosen, or as near as this voice comes to it."""
+    slowest, fastest = voice.speeds
+    voice.set_speed(min(max(float(web().setting("speed")), slowest), fastest))

@@ -1,7 +1,10 @@
 """One unit, one request: asks the server for a take and hands over its audio as it arrives.
 
     order = Order("/speech", "Hello there.", voice="local")
-    await synthesise(order, take, context_js, scope.child(), report, longest_s=90)
+    await synthesise(order, take, context_js, scope.child(), report, on_link, longest_s=90)
+
+A request that nothing came back for, because the way to the server is broken, is made again: no byte of the take
+was lost. One that breaks off later is not, as a take is one performance.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from math import nan
 from typing import Any
 
 from onetake.browser.ffi import js_object, now_ms, web, window
+from onetake.browser.link import GIVE_UP_S, Link, seek
 from onetake.browser.reading import refusal
 from onetake.browser.scope import Scope
 from onetake.browser.take import Take
@@ -25,12 +29,21 @@ SILENT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is asked for: one take of `text`. Without a voice, the server's preferred one speaks."""
+    """What is asked for: one take of `text`. Without a voice, the server's preferred one speaks.
+
+    `token` is what a server wants of pages that are not its own.
+    """
 
     url: str
     text: str
     voice: str | None = None
     speed: float = 1.0
+    token: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        """Those of the request."""
+        said = {} if self.token is None else {"authorization": f"Bearer {self.token}"}
+        return {"content-type": "application/json", **said}
 
     def body(self) -> str:
         """JSON as `POST /speech` takes it (design 6)."""
@@ -53,10 +66,13 @@ async def synthesise(
     context_js: Any,
     scope: Scope,
     report: Callable[[Event], object],
+    on_link: Callable[[Link], object],
     *,
     longest_s: float,
 ) -> None:
     """Request one take and fill `take` until its end marker; then wait for the server to close.
+
+    `on_link` is told when the server is being sought and when that is over (`onetake.browser.link`).
 
     Reports SynthesisStarted, AudioReceived, AlignmentReceived and at last SynthesisDone or SynthesisFailed,
     each under `take.token`. When `scope` ends, so does the request, without a report: whoever ends it knows.
@@ -64,7 +80,7 @@ async def synthesise(
     """
     from pyodide.ffi import JsException
 
-    request = _Request(order, take, context_js, scope, report, longest_s)
+    request = _Request(order, take, context_js, scope, report, on_link, longest_s)
     try:
         await request.receive()
     except (SpeechError, JsException) as error:
@@ -95,12 +111,15 @@ class _Request:
         context_js: Any,
         scope: Scope,
         report: Callable[[Event], object],
+        on_link: Callable[[Link], object],
         longest_s: float,
     ) -> None:
         self._order = order
         self._take = take
         self._context_js = context_js
+        self._scope = scope
         self._report = report
+        self._on_link = on_link
         self._longest_s = longest_s
         self._abort_js = scope.abort_controller()
         self._reader_js: Any = None
@@ -136,19 +155,33 @@ class _Request:
                 pass
 
     async def _respond(self) -> Any:
+        response_js = await seek(self._ask, self._scope, self._on_link)
+        if response_js is None:
+            message = f"the speech server has not answered for {GIVE_UP_S:g} seconds"
+            raise SpeechError("speech_unreachable", message)
+        if not response_js.ok:
+            failed = refusal(str(await response_js.text()), response_js.status)
+            raise SpeechError(failed.code, failed.message)
+        return response_js
+
+    async def _ask(self) -> Any:
+        """The answer; None if the connection could not be made, or broke before one came."""
+        from pyodide.ffi import JsException
+
+        self._check_current()
         options_js = js_object(
             {
                 "method": "POST",
-                "headers": {"content-type": "application/json"},
+                "headers": self._order.headers(),
                 "body": self._order.body(),
                 "signal": self._abort_js.signal,
             }
         )
-        response_js = await window().fetch(self._order.url, options_js)
+        try:
+            response_js = await window().fetch(self._order.url, options_js)
+        except JsException:
+            response_js = None
         self._check_current()
-        if not response_js.ok:
-            failed = refusal(str(await response_js.text()), response_js.status)
-            raise SpeechError(failed.code, failed.message)
         return response_js
 
     async def _read(self) -> Any:

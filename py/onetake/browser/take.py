@@ -12,8 +12,8 @@ from onetake.cues import Token
 class Take:
     """Blocks of one synthesis. The player reads them; `on_change` tells it that there is more, or the end.
 
-    All of it is kept for a replay until the conductor forgets the take: 4 bytes a sample, 5.8 MB a minute at
-    24 kHz.
+    All of it is kept for a replay, 4 bytes a sample, 5.8 MB a minute at 24 kHz, until it is let go or the conductor
+    forgets the take.
     """
 
     def __init__(self, token: Token, context_js: Any) -> None:
@@ -25,6 +25,8 @@ class Take:
         self.frames = 0
         #: No more blocks will come: the end marker was read, or the synthesis failed or was aborted.
         self.complete = False
+        #: Its blocks are gone. What they were is still counted.
+        self.let_go = False
         self.on_change: Callable[[], object] | None = None
 
     @property
@@ -58,6 +60,11 @@ class Take:
         """No more blocks will come."""
         self.complete = True
         self._changed()
+
+    def release(self) -> None:
+        """Let go of the audio of a take that is complete and does not sound."""
+        self.blocks_js.clear()
+        self.let_go = True
 
     def _changed(self) -> None:
         if self.on_change is not None:

@@ -1,7 +1,8 @@
 """How a reply was spoken, to be unfolded under it: when what happened to each unit, and what its sound looks like.
 
     timeline = Timeline(log_js)
-    timeline.show(voice.reading, floor)     # whenever something may have changed
+    timeline.show(voice.reading, floor, 2)      # whenever something has become of unit 2
+    timeline.show(voice.reading, floor)         # or of any
 """
 
 from __future__ import annotations
@@ -43,26 +44,35 @@ class Timeline:
     def __init__(self, log_js: Any) -> None:
         summary_js = element("summary")
         label(summary_js, "timeline")
-        self._body_js = element("div")
-        self._details_js = element("details", "timeline", summary_js, self._body_js)
+        head = [_heading(key) for key in ("part", *PHASES, "sound")]
+        self._rows_js = element("tbody")
+        self._floor_js = element("p")
+        table_js = element("table", "", element("thead", "", element("tr", "", *head)), self._rows_js)
+        self._details_js = element("details", "timeline", summary_js, element("div", "", table_js, self._floor_js))
         self._details_js.hidden = True
+        self._drawn: dict[int, Any] = {}  # the row of each unit
         self._peaks: dict[int, Any] = {}
         log_js.append(self._details_js)
 
     def clear(self) -> None:
         """The reply is written, or read, anew."""
         self._peaks.clear()
+        self._drawn.clear()
+        self._rows_js.replaceChildren()
         self._details_js.hidden = True
 
-    def show(self, reading: SpokenReply, floor: Floor) -> None:
-        """Tell what is known by now of `reading`."""
+    def show(self, reading: SpokenReply, floor: Floor, changed: int | None = None) -> None:
+        """Tell what is known by now of `reading`; of what stands there only unit `changed` is drawn anew, or all."""
         self._details_js.hidden = not reading.times
-        head = [_words("th", f"timeline.{key}") for key in ("part", *PHASES, "sound")]
-        for cell_js in head:
-            cell_js.scope = "col"
-        rows = [self._row(reading, floor, unit) for unit in sorted(reading.times)]
-        table_js = element("table", "", element("thead", "", element("tr", "", *head)), element("tbody", "", *rows))
-        self._body_js.replaceChildren(table_js, *self._floor(floor))
+        for unit in sorted(reading.times):
+            if unit not in self._drawn:
+                self._drawn[unit] = self._row(reading, floor, unit)
+                self._rows_js.append(self._drawn[unit])
+            elif changed in (None, unit):
+                row_js = self._row(reading, floor, unit)
+                self._drawn[unit].replaceWith(row_js)
+                self._drawn[unit] = row_js
+        self._floor_js.textContent = self._floor(floor)
 
     def _row(self, reading: SpokenReply, floor: Floor, unit: int) -> Any:
         lasted = phases(reading.times[unit], floor, reading.times.get(unit - 1))
@@ -75,22 +85,23 @@ class Timeline:
         if unit not in self._peaks and unit < len(reading.conductor.entries):
             asked = reading.conductor.entries[unit].asked
             take = reading.takes.get(asked) if asked is not None else None
-            if take is not None and take.complete and take.frames:
+            if take is not None and take.complete and take.blocks_js:
                 self._peaks[unit] = web().peaks(js_array(take.blocks_js))
         return [web().waveform(self._peaks[unit])] if unit in self._peaks else []
 
-    def _floor(self, floor: Floor) -> list[Any]:
+    def _floor(self, floor: Floor) -> str:
         speed = floor.snapshot()["chars_per_second"]
         first = _between(floor.sent, floor.first_delta)
         if speed is None or first is None:
-            return []
-        return [element("p", "", say("timeline.floor", first=f"{first / 1000:.2f}", speed=f"{speed:.0f}"))]
+            return ""
+        return say("timeline.floor", first=f"{first / 1000:.2f}", speed=f"{speed:.0f}")
 
 
-def _words(tag: str, key: str) -> Any:
-    element_js = element(tag)
-    label(element_js, key)
-    return element_js
+def _heading(key: str) -> Any:
+    cell_js = element("th", f"phase {key}" if key in PHASES else key)
+    cell_js.scope = "col"
+    label(cell_js, f"timeline.{key}")
+    return cell_js
 
 
 def _seconds(ms: float | None) -> str:

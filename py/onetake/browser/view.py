@@ -13,11 +13,14 @@ from typing import Any
 from onetake.browser.elements import element
 from onetake.browser.ffi import web, window
 from onetake.browser.scope import Scope
-from onetake.browser.words import label, say
+from onetake.browser.words import label
 from onetake.shown import Piece, shown
 
 MARGIN_PX = 80
 """Above the beginning of a reply that is spoken: some of the message stays in view."""
+
+NEAR_PX = 160
+"""Who is so near to the end wants to see it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,7 +106,7 @@ class ReplyView:
         if again is not None:
             again_js = element("button", "again")
             again_js.type = "button"
-            label(again_js, "error.again")
+            label(again_js, "again")
             trouble_js.append(" ", again_js)
             self._scope.listen(again_js, "click", lambda _event: again())
         self.article_js.append(trouble_js)
@@ -120,8 +123,8 @@ class ReplyView:
         for stretch in self._stretches:
             if stretch.start == start:
                 stretch.element_js.dataset.state = state
-                if trouble is not None and state == "failed":
-                    stretch.element_js.after(element("p", "trouble", say("unit.failed", why=trouble)))
+                if trouble is not None:
+                    stretch.element_js.after(element("p", "trouble", trouble))
 
     # -- what has been heard -------------------------------------------------------------------
 
@@ -168,6 +171,7 @@ class ReplyView:
         stretch = self._open
         if stretch is None or stretch.drawn == len(stretch.raw):
             return
+        follows = self._at_end()  # before it grows: much may come at once
         if any(mark in stretch.raw for mark in "[`"):
             self._draw_pieces(stretch)
         else:  # plain so far: only what is new is touched
@@ -176,7 +180,8 @@ class ReplyView:
             if more := stretch.raw[stretch.drawn :]:
                 stretch.element_js.append(self._node(more, stretch.start + stretch.drawn))
         stretch.drawn = len(stretch.raw)
-        self.follow()
+        if follows:
+            self._scroll()
 
     def _draw_pieces(self, stretch: _Stretch) -> None:
         if self._ink_js is not None:
@@ -198,7 +203,14 @@ class ReplyView:
 
     def follow(self) -> None:
         """Keep the end in view, unless the reader has scrolled up to read; but what is spoken stays where it begins."""
+        if self._at_end():
+            self._scroll()
+
+    def _at_end(self) -> bool:
         box_js = self._log_js.parentElement
-        if box_js.scrollHeight - box_js.scrollTop - box_js.clientHeight < 160:
-            begins = self.article_js.offsetTop - box_js.offsetTop - MARGIN_PX
-            box_js.scrollTop = box_js.scrollHeight if self._ink_js is None else min(begins, box_js.scrollHeight)
+        return bool(box_js.scrollHeight - box_js.scrollTop - box_js.clientHeight < NEAR_PX)
+
+    def _scroll(self) -> None:
+        box_js = self._log_js.parentElement
+        begins = self.article_js.offsetTop - box_js.offsetTop - MARGIN_PX
+        box_js.scrollTop = box_js.scrollHeight if self._ink_js is None else min(begins, box_js.scrollHeight)

@@ -14,8 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from onetake import cues
+from onetake.browser.devtools import DevTools
 from onetake.browser.ffi import now_ms, web
 from onetake.browser.inspection import Times
+from onetake.browser.link import Link
 from onetake.browser.media import MediaSession
 from onetake.browser.news import News
 from onetake.browser.output import Output
@@ -41,6 +43,7 @@ class Voice:
     `audio_context` gives the AudioContext; it is asked at the first reply, by when there has been a gesture. It
     may still be suspended: the state is then `blocked` as soon as something is due, and playback begins at the
     first sample once it runs.
+    `token` is what the speech server wants of pages that are not its own, if it does.
     `speeds` are the slowest and the fastest the voice speaks (`GET /voices`).
     `on_change` is called after anything may have changed, `on_unit` for each change of a unit's state, `on_heard`
     with the heard position when it has moved, at most every 50 ms.
@@ -54,6 +57,7 @@ class Voice:
         *,
         speech_url: str,
         voice: str | None,
+        token: str | None = None,
         concurrency: int,
         audio_tags: bool,
         speeds: tuple[float, float] = (0.5, 2.0),
@@ -68,17 +72,19 @@ class Voice:
         #: The AudioContext, once there has been a reply.
         self.context_js: Any = None
         self._speech_url = speech_url
+        self._seeking = 0
         self._voice = voice
+        self._token = token
         self._concurrency = concurrency
         self._audio_tags = audio_tags
-        self._speeds = speeds
+        self.speeds = speeds
         self._on_change = on_change
         self._on_unit = on_unit
         self._media = MediaSession(
             self._scope, title, play=self.resume, pause=self.pause, stop=on_stop or self.stop
         )
         self.player: Player | None = None
-        self.output = Output(self._scope, self._on_lost_device)
+        self.output = Output(self._scope, self._on_lost_device, self._on_audio_state)
         self.speed = 1.0
         self._pace = Pace()
         self.reading = SpokenReply(concurrency, self._pace)
@@ -87,6 +93,7 @@ class Voice:
         self._heard_news = News(self._scope, TICK_MS, on_heard)
         #: Everything that came in and what followed, since the first reply.
         self.trace = Trace()
+        self._devtools = DevTools()
         self.errors = 0
         # What replies before this one counted.
         self.past_syntheses = 0
@@ -139,19 +146,20 @@ class Voice:
         reading = self.reading
         reading.cutter.reset(at)
         self._handle(reading, cues.Reset(reading.cutter.generation, at))
-        kept = len(reading.conductor.entries)
-        reading.times = {unit: times for unit, times in reading.times.items() if unit < kept}
 
     def fail(self, code: str, message: str) -> None:
         """The reply was lost or ended in an error. Units that were closed are still spoken."""
         self.errors += 1
         self._handle(self.reading, cues.ReplyFailed(code, message))
 
+    def go_on(self) -> None:
+        """The reply that was lost is sought again: more of it may come."""
+        self._handle(self.reading, cues.ReplyResumed())
+
     def _close_units(self) -> None:
         reading = self.reading
         for unit in reading.cutter.take():
             raw = reading.cutter.slice(unit.start, unit.end)
-            reading.times[unit.index] = Times(closed=now_ms())
             self._handle(reading, cues.UnitClosed(unit, for_engine(raw, self._audio_tags, unit.start)))
 
     # -- the listener --------------------------------------------------------------------------
@@ -181,12 +189,14 @@ class Voice:
     def replay(self, unit: int | None = None) -> None:
         """Sound a unit again from its start; without a number, the one that sounds or was the last to.
 
-        Raises UsageError if there is no such unit or it has no audio.
+        Raises UsageError if there is no such unit or it has no audio, and SoundLetGo, which is one, if its audio is
+        no longer kept.
         """
         self._catch_up()
         if unit is None:
             sounded = [entry.unit.index for entry in self.reading.conductor.entries if entry.played_s > 0]
             unit = sounded[-1] if sounded else 0
+        self.reading.check_kept(unit)
         self._handle(self.reading, cues.Replay(unit))
 
     def set_volume(self, volume: float) -> None:
@@ -199,7 +209,7 @@ class Voice:
 
     def set_speed(self, speed: float) -> None:
         """Have the engine speak at `speed` times its usual pace, in all units that are asked for from now on."""
-        slowest, fastest = self._speeds
+        slowest, fastest = self.speeds
         if not slowest <= speed <= fastest:
             raise UsageError(f"the speed is {speed!r}: this voice speaks at {slowest:g} to {fastest:g}, 1 being usual")
         if speed != self.speed:
@@ -222,6 +232,11 @@ class Voice:
     def state(self) -> str:
         """One of design 10's states; `idle` before the first reply."""
         return "idle" if self.player is None else self.reading.conductor.state
+
+    @property
+    def link(self) -> Link:
+        """Whether the speech server does not answer and is being sought."""
+        return "reconnecting" if self._seeking else "live"
 
     @property
     def heard(self) -> int:
@@ -247,9 +262,12 @@ class Voice:
                 reading, event = self._events.popleft()
                 self._note_time(reading, event)
                 effects = reading.conductor.handle(event)
+                if isinstance(event, cues.Reset):
+                    reading.forget_times()
                 self.trace.note(now_ms(), event, effects)
                 for effect in effects:
                     self._carry_out(reading, effect)
+                self._devtools.note(reading, event, effects)  # last: it takes time, and silence does not wait
         finally:
             self._handling = False
         self._changed()
@@ -258,6 +276,7 @@ class Voice:
         if self._scope.disposed:
             return
         self._media.show(self.state)
+        self._devtools.show(self.state)
         self._heard_news.tell(self.reading.conductor.heard)
         self._on_change()
 
@@ -280,26 +299,31 @@ class Voice:
             case cues.Hold() | cues.Proceed():
                 self._hold_or_proceed(player)
             case cues.Forget(token):
-                del reading.takes[token]
+                reading.shelf.take_down(reading.takes.pop(token))
                 if request := reading.requests.pop(token, None):  # the server has not closed yet
                     request.dispose()
             case cues.UnitChanged(unit=unit, state=state):
                 self.errors += state == "failed"
                 if unit < len(reading.conductor.entries):  # a reset may have forgotten it already
+                    reading.shelve(unit)
                     self._on_unit(reading.conductor.entries[unit].unit, effect)
 
     def _synthesise(self, reading: SpokenReply, token: Token, text: str) -> None:
         take = reading.takes[token] = Take(token, self.context_js)
         request = reading.requests[token] = self._scope.child()
-        order = Order(self._speech_url, text, self._voice, self.speed)
+        order = Order(self._speech_url, text, self._voice, self.speed, self._token)
         longest_s = LONGEST_EXTRA_S + LONGEST_TIMES * self._pace.seconds(text)
 
         def report(event: cues.Event) -> None:
             self._handle(reading, event)
 
+        def on_link(link: Link) -> None:
+            self._seeking += 1 if link == "reconnecting" else -1
+            self._changed()
+
         async def work() -> None:
             try:
-                await synthesise(order, take, self.context_js, request, report, longest_s=longest_s)
+                await synthesise(order, take, self.context_js, request, report, on_link, longest_s=longest_s)
             except Exception:
                 take.end()
                 report(cues.SynthesisFailed(token, "internal", "Onetake stumbled over this take; please report it"))
@@ -314,14 +338,14 @@ class Voice:
     # -- the audio device ----------------------------------------------------------------------
 
     def _on_audio_state(self, event_js: Any = None) -> None:
-        """Take note of whether audio may sound. A voice that the listener paused is not blocked."""
+        """Take note of whether audio may sound. A voice that the listener paused or moves is not blocked."""
         if self.player is None:
             return
         conductor = self.reading.conductor
         if self.context_js.state == "interrupted" and self.state not in ("idle", "failed"):  # a call comes in
             self._handle(self.reading, cues.Pause())
         self._hold_or_proceed(self.player)
-        blocked = self.context_js.state != "running" and not conductor.paused
+        blocked = self.context_js.state != "running" and not conductor.paused and not self.output.moving
         if blocked != conductor.blocked:
             self._handle(self.reading, cues.Blocked() if blocked else cues.Unblocked())
 
@@ -336,6 +360,8 @@ class Voice:
 
     def _note_time(self, reading: SpokenReply, event: cues.Event) -> None:
         match event:
+            case cues.UnitClosed(unit):
+                reading.times[unit.index] = Times(closed=now_ms())
             case cues.AudioReceived(token) if (times := reading.times.get(token.unit)) and times.first_byte is None:
                 times.first_byte = now_ms()
             case cues.PlaybackStarted(token) if (times := reading.times.get(token.unit)) and self.player is not None:
