@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,10 +114,7 @@ def install(packages: Sequence[str]) -> bool:
     """Install system packages where that may be done and is known how; False elsewhere."""
     if os_id() not in BROWSER_PACKAGES or os.geteuid() != 0 or not shutil.which("apt-get"):
         return False
-    import fcntl  # there is none on Windows, nor an apt-get
-
-    with Path(tempfile.gettempdir(), "onetake-apt-get.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes, apt-get in one at a time
+    with locked(Path(tempfile.gettempdir(), "onetake-apt-get.lock")):
         for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
             done = subprocess.run(
                 ["apt-get", *command],
@@ -142,22 +140,51 @@ def os_id() -> str:
 @pytest.fixture(scope="session")
 def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project's wheel, built from the tree as it is now."""
-    directory = tmp_path_factory.mktemp("wheel")
-    run_python("-m", "hatchling", "build", "--target=wheel", f"--directory={directory}", cwd=ROOT)
-    (wheel,) = directory.glob("*.whl")
+
+    def build(directory: Path) -> None:
+        run_python("-m", "hatchling", "build", "--target=wheel", f"--directory={directory}", cwd=ROOT)
+
+    (wheel,) = made_once(tmp_path_factory, "wheel", build).glob("*.whl")
     return wheel
 
 
 @pytest.fixture(scope="session")
 def installed(built_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The built wheel installed into a directory of its own, which wins over the editable install."""
-    directory = tmp_path_factory.mktemp("installed")
-    options = ("--no-deps", "--no-index", "--no-compile", "--quiet", "--disable-pip-version-check")
-    run_python("-m", "pip", "install", *options, f"--target={directory}", str(built_wheel), cwd=directory)
+
+    def install_wheel(directory: Path) -> None:
+        options = ("--no-deps", "--no-index", "--no-compile", "--quiet", "--disable-pip-version-check")
+        run_python("-m", "pip", "install", *options, f"--target={directory}", str(built_wheel), cwd=directory)
+
+    directory = made_once(tmp_path_factory, "installed", install_wheel)
     env = {**os.environ, "PYTHONPATH": str(directory)}
     imported = run_python("-c", "import onetake; print(onetake.__file__)", cwd=directory, env=env).strip()
     assert imported == str(directory / "onetake" / "__init__.py")
     return Installed(directory, env)
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """The directory that `make` has filled, once for all processes of this run."""
+    root = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent  # each process has its own below it
+    made = root / name
+    with locked(root / f"{name}.lock"):
+        if not made.exists():
+            making = factory.mktemp(name)
+            make(making)
+            making.rename(made)
+    return made
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Only one process at a time is inside."""
+    import fcntl  # there is none on Windows
+
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def run_python(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> str:

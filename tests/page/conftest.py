@@ -28,6 +28,11 @@ START_S = 60  # importing the agent library takes seconds where two cores are bu
 STOP_S = 15
 SCRIPT_S = 120  # a page that starts Python holds its thread, for long where others want the cores
 
+#: What a page has kept in its tab's browser, but for the snapshot of Python.
+FORGET = """
+for (const key of Object.keys(localStorage)) if (key !== "onetakeSnapshot") localStorage.removeItem(key);
+"""
+
 ADDRESS = re.compile(r"^Onetake is at (http://\S+)$", re.MULTILINE)
 
 
@@ -196,27 +201,34 @@ def open_browser(chromium: Chromium) -> Callable[..., AbstractContextManager[Bro
 
 
 @pytest.fixture(scope="session")
-def kept_browser(open_browser: Callable[..., AbstractContextManager[Browser]]) -> Iterator[Browser]:
-    """The Chromium of the tests that ask for `browser`. Being played in often earns a page no leave to play."""
-    with open_browser("--disable-features=MediaEngagementBypassAutoplayPolicies") as browser:
-        yield browser
+def open_tab(
+    open_browser: Callable[..., AbstractContextManager[Browser]],
+) -> Iterator[Callable[[], AbstractContextManager[Browser]]]:
+    """`open_tab()`: a context manager that opens a new tab in a Chromium that has been here before but has kept nothing
+    of it, as far as the page can tell; only Python wakes from its snapshot. Audio needs a gesture as for any visitor (a
+    click is one). What is recorded begins with the tab.
+    """
+    # Being played in often earns a page no leave to play.
+    with open_browser("--disable-features=MediaEngagementBypassAutoplayPolicies") as kept:
+        driver = kept.driver
+
+        @contextmanager
+        def open_one() -> Iterator[Browser]:
+            home = driver.current_window_handle
+            driver.switch_to.new_window("tab")
+            for kind in ("performance", "browser"):
+                driver.get_log(kind)  # of tests before
+            yield Browser(driver)
+            driver.execute_script(FORGET)
+            driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+            driver.close()
+            driver.switch_to.window(home)
+
+        yield open_one
 
 
 @pytest.fixture
-def browser(kept_browser: Browser) -> Iterator[Browser]:
-    """A new tab in a browser that has been here before but has kept nothing of it, as far as the page can tell (but
-    Python wakes from its snapshot); audio needs a gesture as for any visitor (a click is one). What it records begins
-    with this test.
-    """
-    driver = kept_browser.driver
-    home = driver.current_window_handle
-    driver.switch_to.new_window("tab")
-    for kind in ("performance", "browser"):
-        driver.get_log(kind)  # of tests before
-    yield Browser(driver)
-    driver.execute_script(
-        "for (const key of Object.keys(localStorage)) if (key !== 'onetakeSnapshot') localStorage.removeItem(key)"
-    )
-    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    driver.close()
-    driver.switch_to.window(home)
+def browser(open_tab: Callable[[], AbstractContextManager[Browser]]) -> Iterator[Browser]:
+    """A tab for one test, see `open_tab`."""
+    with open_tab() as browser:
+        yield browser

@@ -433,7 +433,7 @@ def korean(strict: Page) -> Iterator[Any]:
 
 
 def test_every_control_of_the_element_has_a_name_and_is_reached_by_tab(strict: Page, korean: Any) -> None:
-    strict.run("korean.voice.delta('What a good day it is to go out.'); korean.voice.final();")
+    strict.run("korean.voice.delta('It goes on and on, as long as it is let. '.repeat(9)); korean.voice.final();")
     strict.until("korean.voice.state === 'speaking'")
     reached = []
     strict.run("korean.previousElementSibling?.focus?.(); document.activeElement.blur();")
@@ -442,6 +442,7 @@ def test_every_control_of_the_element_has_a_name_and_is_reached_by_tab(strict: P
         reached.append(strict.value("korean.shadowRoot.activeElement?.ariaLabel"))
     assert reached == ["말하는 내용", "이 부분 다시 듣기", "일시 정지", "이 부분 건너뛰기", "멈추기", "음량"]
     assert korean.find_element(By.CSS_SELECTOR, "[role=status]").text == "말하는 중"
+    strict.run("korean.voice.stop()")
 
 
 def test_the_elements_buttons_steer_its_voice(strict: Page, korean: Any) -> None:

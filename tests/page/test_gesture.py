@@ -15,9 +15,9 @@ UNITS = ("One moment, I will look at the clock. ", "It is time to go for a walk 
 
 
 @pytest.fixture(scope="module")
-def blocked(server: Any, open_browser: Any) -> Iterator[Visit]:
+def blocked(server: Any, open_tab: Any) -> Iterator[Visit]:
     """A reply that was begun without a gesture, as after a reload, and is ready to be heard."""
-    with open_browser() as browser:
+    with open_tab() as browser:
         browser.before_page(two_units("Speak.", *UNITS))
         visit = Visit(browser, server.url)
         visit.until_ready()

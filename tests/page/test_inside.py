@@ -91,9 +91,9 @@ def saved(visit: Visit, directory: Path, script: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def session(server: Any, open_browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+def session(server: Any, open_tab: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     directory = tmp_path_factory.mktemp("reports")
-    with open_browser() as browser:
+    with open_tab() as browser:
         allowed = {"behavior": "allow", "downloadPath": str(directory)}
         browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
         browser.before_page(answers({MESSAGE: EVENTS}))

@@ -20,8 +20,8 @@ SHORT = "Be short."
 
 
 @pytest.fixture(scope="module")
-def visit(server: Any, open_browser: Any) -> Iterator[Visit]:
-    with open_browser() as browser:
+def visit(server: Any, open_tab: Any) -> Iterator[Visit]:
+    with open_tab() as browser:
         browser.before_page(two_units(SHORT, "Let me look at the clock for you. ", "Time to go for a walk."))
         visit = Visit(browser, server.url)
         visit.until_ready()

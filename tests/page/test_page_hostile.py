@@ -39,8 +39,8 @@ EVENTS = [
 
 
 @pytest.fixture(scope="module")
-def visit(server: Any, open_browser: Any) -> Iterator[Visit]:
-    with open_browser() as browser:
+def visit(server: Any, open_tab: Any) -> Iterator[Visit]:
+    with open_tab() as browser:
         browser.before_page(answers({MESSAGE: EVENTS}))
         visit = Visit(browser, server.url)  # which turns the page's policy off: the page has to be harmless without
         visit.until_ready()

@@ -34,8 +34,8 @@ window.fetch = async (url, ...rest) => {
 
 
 @pytest.fixture(scope="module")
-def visit(server: Any, open_browser: Any) -> Iterator[Visit]:
-    with open_browser() as browser:
+def visit(server: Any, open_tab: Any) -> Iterator[Visit]:
+    with open_tab() as browser:
         browser.before_page(answers({"Write.": EVENTS, "Rewrite.": REWRITTEN}))
         browser.before_page(ANOTHER_VOICE)
         visit = Visit(browser, server.url)

@@ -69,8 +69,8 @@ class Session(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def session(server: Any, open_browser: Any) -> Iterator[Session]:
-    with open_browser() as browser:
+def session(server: Any, open_tab: Any) -> Iterator[Session]:
+    with open_tab() as browser:
         browser.before_page(answers({"Speak.": EVENTS}))
         visit = Visit(browser, server.url)
         visit.until_ready()

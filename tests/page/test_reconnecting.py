@@ -19,9 +19,9 @@ HURRY = "const now = performance.now.bind(performance), begun = now(); performan
 
 
 @pytest.fixture(scope="module")
-def browser(open_browser: Any) -> Iterator[Any]:
+def browser(open_tab: Any) -> Iterator[Any]:
     """One for the module: each test comes by a network of its own, and so to a page that it has not seen."""
-    with open_browser() as browser:
+    with open_tab() as browser:
         yield browser
 
 

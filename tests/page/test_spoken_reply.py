@@ -22,8 +22,8 @@ class Session(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def session(server: Any, open_browser: Any) -> Iterator[Session]:
-    with open_browser() as browser:
+def session(server: Any, open_tab: Any) -> Iterator[Session]:
+    with open_tab() as browser:
         visit = Visit(browser, server.url)
         visit.send("What time is it?")  # before Python is there: it waits, then goes
         seen = visit.until_spoken()

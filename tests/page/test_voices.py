@@ -112,8 +112,8 @@ def speaking(run_server: Callable[..., Any], services: Services) -> Iterator[Any
 
 
 @pytest.fixture(scope="module")
-def visit(speaking: Any, open_browser: Any) -> Iterator[Visit]:
-    with open_browser() as browser:
+def visit(speaking: Any, open_tab: Any) -> Iterator[Visit]:
+    with open_tab() as browser:
         browser.before_page(two_units("Tagged.", *TAGGED))
         browser.before_page(two_units("Long.", *LONG))
         visit = Visit(browser, speaking.url)

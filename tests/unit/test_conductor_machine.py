@@ -202,4 +202,4 @@ class World(RuleBasedStateMachine):
 
 
 TestAnyInterleaving = World.TestCase
-TestAnyInterleaving.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
+TestAnyInterleaving.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
