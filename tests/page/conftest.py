@@ -28,6 +28,12 @@ START_S = 60  # importing the agent library takes seconds where two cores are bu
 STOP_S = 15
 SCRIPT_S = 120  # a page that starts Python holds its thread, for long where others want the cores
 
+KEPT_FLAGS = (
+    "--disable-features=MediaEngagementBypassAutoplayPolicies",  # being played in often earns a page no leave to play
+    "--use-fake-device-for-media-stream",  # a usual output and two others, none of which sounds
+    "--use-fake-ui-for-media-stream",  # a page may know them
+)
+
 #: What a page has kept in its tab's browser, but for the snapshot of Python.
 FORGET = """
 for (const key of Object.keys(localStorage)) if (key !== "onetakeSnapshot") localStorage.removeItem(key);
@@ -208,8 +214,7 @@ def open_tab(
     of it, as far as the page can tell; only Python wakes from its snapshot. Audio needs a gesture as for any visitor (a
     click is one). What is recorded begins with the tab.
     """
-    # Being played in often earns a page no leave to play.
-    with open_browser("--disable-features=MediaEngagementBypassAutoplayPolicies") as kept:
+    with open_browser(*KEPT_FLAGS) as kept:
         driver = kept.driver
 
         @contextmanager

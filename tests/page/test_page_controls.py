@@ -20,9 +20,6 @@ SILENT_WITHIN_S = 0.05
 # A pause is told to the audio thread some quanta ahead (player.HOLD_S).
 HELD_WITHIN_S = 0.15
 
-#: Chromium has a usual output and two others to choose from, none of which sounds.
-OUTPUTS = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-
 #: Notes every status there is from now on.
 WATCH_STATUS = """
 const status = document.getElementById("status");
@@ -45,8 +42,8 @@ LONG = (
 
 
 @pytest.fixture(scope="module")
-def visit(server: Any, open_browser: Any) -> Iterator[Visit]:
-    with open_browser(*OUTPUTS) as browser:
+def visit(server: Any, open_tab: Any) -> Iterator[Visit]:
+    with open_tab() as browser:
         browser.before_page(two_units("Speak.", "Here is the first part of it. ", "And the other."))
         browser.before_page(two_units("Speak long.", *LONG))
         visit = Visit(browser, server.url)
