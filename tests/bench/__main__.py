@@ -32,8 +32,8 @@ def figures(quick: bool) -> Iterator[Figure]:
             yield from endurance.run(page)
             yield from page.figures_in_pyodide([beside, playback])
             yield from _named("in Chromium", page.figures_in_pyodide([cutter]))
-    yield from waking.run(quick)
     if not quick:
+        yield from waking.run()
         yield from _named(f"on CPython {sys.version_info.major}.{sys.version_info.minor}", cutter.run())
         yield from replies.run()
 

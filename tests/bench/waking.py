@@ -27,7 +27,6 @@ from tests.conftest import CHROME_FLAGS, ROOT, find_chromium
 LIMIT_FIRST = 1.15  # times the bare page
 LIMIT_NEXT = 0.35
 LIMIT_TEXT_MS = 300
-QUICK_RUNS = 1  # which say nothing about a limit, and are only reported
 PATIENCE_S = 120
 
 # The bare page is the server's JSON with this before all scripts.
@@ -70,22 +69,20 @@ return files.reduce((sum, { transferSize }) => sum + transferSize, page.transfer
 """
 
 
-def run(quick: bool) -> Iterator[Figure]:
+def run() -> Iterator[Figure]:
     """Measure everything."""
     found: dict[str, list[float]] = {}
     with _server() as url:
-        for _ in range(QUICK_RUNS if quick else RUNS):
+        for _ in range(RUNS):
             for name, value in _visits(url):
                 found.setdefault(name, []).append(value)
     for visit, limit in (("first", LIMIT_FIRST), ("next", LIMIT_NEXT)):
         page, bare = found[f"{visit} visit"], found[f"{visit} bare visit"]
         ratios = [one / other for one, other in zip(page, bare, strict=True)]
-        text_limit = None if quick else LIMIT_TEXT_MS
-        most = None if quick else limit
-        yield middle(f"{visit} visit to voice ready, against a bare loadPyodide()", ratios, "times", most=most)
+        yield middle(f"{visit} visit to voice ready, against a bare loadPyodide()", ratios, "times", most=limit)
         yield middle(f"{visit} visit to voice ready", page, "ms")
         yield middle(f"{visit} visit to a bare loadPyodide()", bare, "ms")
-        yield middle(f"{visit} visit to a text box that takes text", found[f"{visit} text"], "ms", most=text_limit)
+        yield middle(f"{visit} visit to a text box that takes text", found[f"{visit} text"], "ms", most=LIMIT_TEXT_MS)
         yield known(f"{visit} visit, sent over the wire", found[f"{visit} bytes"][0] / 1e6, "MB")
 
 
