@@ -1,7 +1,7 @@
 """Every figure this project promises: a JSON line each (name, value, unit, limit, ok), and at the end a Markdown table.
 
     python -m tests.bench            # all of it
-    python -m tests.bench --quick    # in less than a minute: what is felt, of short replies
+    python -m tests.bench --quick    # in about a minute: what is felt, of short replies
 
 All that concerns the page is measured in headless Chromium against the real server. Ends with status 1 if a limit was
 missed. A figure that is a median has `min`, `max` and `runs`; one without a limit is only reported.
@@ -45,7 +45,7 @@ def _named(where: str, found: Iterable[Figure]) -> Iterator[Figure]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measures what this project promises.")
-    parser.add_argument("--quick", action="store_true", help="less than a minute: what is felt, of short replies")
+    parser.add_argument("--quick", action="store_true", help="about a minute: what is felt, of short replies")
     quick = parser.parse_args().quick
     found = []
     for figure in figures(quick):
