@@ -8,8 +8,7 @@
 The served directory holds Pyodide's core, the page as the wheel carries it (below /page/, so that
 `await import("/page/web/pcm.mjs")` works), and the packages that run_in_pyodide needs. Before a test starts,
 the page's own wheel is installed and imported, and the page's JS modules are there as `onetake_web`, as
-boot.mjs has it. A test that leaves a PyProxy alive fails; `@pytest.mark.skip_pyproxy_check` is the visible
-way out.
+boot.mjs has it. A test that leaves a PyProxy alive fails.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Check every test that has a loaded Pyodide for PyProxies it leaves behind."""
     fixtures = getattr(item, "funcargs", {})
     selenium = fixtures.get("selenium_module_scope") or fixtures.get("selenium_standalone")
-    if selenium is None or item.get_closest_marker("skip_pyproxy_check"):
+    if selenium is None:
         return (yield)
     with no_leaked_proxies(selenium):
         return (yield)
